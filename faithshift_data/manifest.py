@@ -1,0 +1,177 @@
+"""The manifest: what a dataset folder holds, how it was made, and the sha256 of each file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from faithshift_data.atomic import canonical_json, write_text
+from faithshift_data.errors import InputError
+from faithshift_data.schema import SCHEMA_VERSION, Kind, Mode
+
+MANIFEST_VERSION = 1
+MANIFEST = "manifest.json"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """A model that wrote traces: id, revision, family, licence, where it came from."""
+
+    model_id: str
+    revision: str | None = None
+    family: str | None = None
+    licence: str | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True)
+class SourceInfo:
+    """A source of items: name, licence, where it came from."""
+
+    name: str
+    licence: str | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True)
+class AxisInfo:
+    """A transformation axis: its name, intended kind, mode, and the file that makes it."""
+
+    name: str
+    kind: str
+    mode: str | None = None
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("axes.kind", self.kind, tuple(Kind))
+        _one_of("axes.mode", self.mode, (*Mode, None))
+
+
+@dataclass(frozen=True)
+class DescriptorInfo:
+    """A stored descriptor: resolution (step or trace), dtype, row shape, channel names."""
+
+    resolution: str
+    dtype: str
+    shape: tuple[int, ...]
+    channels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _one_of("descriptors.resolution", self.resolution, ("step", "trace"))
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """A file's sha256, size in bytes, and rows (None where it is not a table)."""
+
+    sha256: str
+    bytes: int
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Contents of ``manifest.json``. Unknown keys are refused, not ignored."""
+
+    name: str
+    version: str
+    draw_seed: int = 0
+    preset: str | None = None
+    licence: str | None = None
+    label_rule: str | None = None
+    models: tuple[ModelInfo, ...] = ()
+    sources: tuple[SourceInfo, ...] = ()
+    axes: tuple[AxisInfo, ...] = ()
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    label_counts: Mapping[str, Any] = field(default_factory=dict)
+    drops: Mapping[str, Any] = field(default_factory=dict)
+    screening: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    descriptors: Mapping[str, DescriptorInfo] = field(default_factory=dict)
+    files: Mapping[str, FileInfo] = field(default_factory=dict)
+    manifest_version: int = MANIFEST_VERSION
+    schema_version: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        for key, known in (
+            ("manifest_version", MANIFEST_VERSION),
+            ("schema_version", SCHEMA_VERSION),
+        ):
+            got = getattr(self, key)
+            if got != known:
+                raise InputError("made by another version", field=key, expected=known, got=got)
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Names in the axes table, in its order."""
+        return tuple(axis.name for axis in self.axes)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
+        """A manifest from plain JSON values.
+
+        Raises:
+            InputError: an unknown or missing key, at any level that has a fixed form.
+        """
+        data = dict(data)
+        for key, kind in (("models", ModelInfo), ("sources", SourceInfo), ("axes", AxisInfo)):
+            if key in data:
+                data[key] = tuple(_build(kind, row, key) for row in data[key])
+        for key, kind in (("descriptors", DescriptorInfo), ("files", FileInfo)):
+            if key in data:
+                data[key] = {
+                    name: _build(kind, row, f"{key}.{name}") for name, row in data[key].items()
+                }
+        return _build(cls, data, "")
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """The manifest of a JSON file; every fault is an InputError naming the file."""
+        try:
+            return cls.from_dict(json.loads(Path(path).read_text("utf-8")))
+        except InputError as error:
+            raise InputError(
+                error.message,
+                file=path,
+                field=error.field,
+                expected=error.expected,
+                got=error.got,
+            ) from None
+        except FileNotFoundError:
+            raise InputError("no such file", file=path) from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"not a manifest: {error}", file=path) from None
+
+    def to_json(self) -> str:
+        """Canonical JSON: equal manifests give equal bytes."""
+        return canonical_json(asdict(self))
+
+    def write(self, path: Path) -> None:
+        """Write the canonical JSON, atomically."""
+        write_text(path, self.to_json())
+
+
+def _build(kind: type[T], row: Any, where: str) -> T:
+    if isinstance(row, kind):
+        return row
+    if not isinstance(row, Mapping):
+        raise InputError("not an object", field=where or None, got=row)
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    for name in row:
+        if name not in known:
+            raise InputError("unknown key", field=".".join(filter(None, [where, str(name)])))
+    for name, spec in known.items():
+        if name not in row and spec.default is MISSING and spec.default_factory is MISSING:
+            raise InputError("missing key", field=".".join(filter(None, [where, name])))
+    frozen = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+    return kind(**frozen)
+
+
+def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        raise InputError("not allowed", field=name, expected=list(map(str, allowed)), got=value)

@@ -1,0 +1,146 @@
+"""Rows to Arrow tables by the fixed schema, and tables to Parquet files and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from faithshift_data.errors import InputError
+from faithshift_data.schema import ENUMS, SCHEMAS
+
+ID = {"traces": "trace_id", "pairs": "pair_id", "interventions": "intervention_id"}
+ROW_GROUP_BYTES = 32 * 2**20
+
+Rows = pa.Table | Iterable[Mapping[str, Any]]
+
+
+def to_table(config: str, rows: Rows, *, file: object = None) -> pa.Table:
+    """Rows as an Arrow table with exactly the schema of ``config``, sorted by id.
+
+    Missing optional columns become null; unknown columns, nulls in required columns and values
+    of another type are refused.
+
+    Raises:
+        InputError: one line with row and field.
+    """
+    schema, file = SCHEMAS[config], file or config
+    if isinstance(rows, pa.Table):
+        _known(rows.column_names, schema, file, None)
+        table = _from_table(rows, schema, file)
+    else:
+        rows = list(rows)
+        for number, row in enumerate(rows):
+            _known(row, schema, file, number)
+        table = _from_rows(rows, schema, file)
+    check_values(table, file)
+    return table.sort_by([(ID[config], "ascending")])
+
+
+def check_values(table: pa.Table, file: object) -> None:
+    """Refuse nulls in required columns and values outside a closed vocabulary."""
+    for field in table.schema:
+        column = table[field.name]
+        if not field.nullable and column.null_count:
+            row = column.to_pylist().index(None)
+            raise InputError("required", file=file, row=row, field=field.name, got="null")
+        if field.name in ENUMS:
+            allowed = [str(value) for value in ENUMS[field.name]]
+            for value in column.unique().to_pylist():
+                if value is not None and value not in allowed:
+                    row = column.to_pylist().index(value)
+                    raise InputError(
+                        "not allowed",
+                        file=file,
+                        row=row,
+                        field=field.name,
+                        expected=allowed,
+                        got=value,
+                    )
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write Parquet: zstd, row groups of about 32 MB, page index, no run-dependent metadata."""
+    per_row = max(1, table.nbytes // max(1, table.num_rows))
+    pq.write_table(
+        table.replace_schema_metadata(None),
+        path,
+        compression="zstd",
+        row_group_size=max(1, ROW_GROUP_BYTES // per_row),
+        write_page_index=True,
+    )
+
+
+def read_table(path: Path, config: str) -> pa.Table:
+    """Read a Parquet file and insist on the schema of ``config``."""
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        raise InputError("no such file", file=path) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"cannot be read: {error}", file=path) from None
+    for field in SCHEMAS[config]:
+        if field.name not in table.column_names:
+            raise InputError("column missing", file=path, field=field.name)
+        got = table.schema.field(field.name).type
+        if got != field.type:
+            raise InputError(
+                "wrong type", file=path, field=field.name, expected=field.type, got=got
+            )
+    _known(table.column_names, SCHEMAS[config], path, None)
+    return table.select(SCHEMAS[config].names).cast(SCHEMAS[config])
+
+
+def _known(names: Iterable[str], schema: pa.Schema, file: object, row: int | None) -> None:
+    unknown = [name for name in names if name not in schema.names]
+    if unknown:
+        raise InputError("unknown column", file=file, row=row, field=unknown[0])
+
+
+def _from_rows(rows: list[Mapping[str, Any]], schema: pa.Schema, file: object) -> pa.Table:
+    columns = []
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        try:
+            columns.append(pa.array(values, field.type))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
+            row = next(i for i, value in enumerate(values) if not _fits(value, field.type))
+            raise InputError(
+                "wrong type",
+                file=file,
+                row=row,
+                field=field.name,
+                expected=field.type,
+                got=repr(values[row]),
+            ) from None
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _fits(value: object, dtype: pa.DataType) -> bool:
+    try:
+        pa.array([value], dtype)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
+        return False
+    return True
+
+
+def _from_table(table: pa.Table, schema: pa.Schema, file: object) -> pa.Table:
+    columns = []
+    for field in schema:
+        if field.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        try:
+            columns.append(table[field.name].cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(
+                f"wrong type: {error}",
+                file=file,
+                field=field.name,
+                expected=field.type,
+                got=table[field.name].type,
+            ) from None
+    return pa.Table.from_arrays(columns, schema=schema)
