@@ -1,0 +1,236 @@
+"""The command ``faithshift``: argument parsing only. Results on stdout, progress on stderr.
+
+Exit status 0 done, 1 the input was wrong (one line), 2 usage.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from faithshift_data.errors import InputError
+
+app = typer.Typer(
+    name="faithshift",
+    help="Paired chain-of-thought traces, and a benchmark that audits detectors of unfaithful "
+    "reasoning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Data = Annotated[str, typer.Option(help="Embedded name, folder, or name on the Hub.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> None:
+    """Run the command; what is wrong with the input becomes one line and exit status 1."""
+    try:
+        app()
+    except BrokenPipeError:
+        # The reader of our output has gone; python would complain once more at exit.
+        sys.stderr.close()
+        sys.exit(1)
+    except (InputError, OSError) as error:
+        line = " ".join(str(error).split())
+        print(f"faithshift: {line}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"faithshift {version('faithshift')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the report and scores.")] = Path(
+        "faithshift-demo"
+    ),
+    data: Data = "mini",
+) -> None:
+    """The whole loop on the embedded data, in under a minute."""
+    from faithshift_bench.demo import run_demo
+
+    print(run_demo(data, out, progress=_progress))
+
+
+@app.command()
+def info(data: Annotated[str, typer.Argument()] = "mini", as_json: Json = False) -> None:
+    """What a dataset holds."""
+    from faithshift_bench.summary import render_summary, summarise
+
+    summary = summarise(data)
+    if as_json:
+        _print_json(summary)
+    else:
+        print(render_summary(summary))
+
+
+@app.command()
+def check(data: Annotated[str, typer.Argument()] = "mini") -> None:
+    """Whether a dataset is sound: one line a problem, and exit status 1 if there is one."""
+    import faithshift_data as fd
+
+    problems = fd.check(data)
+    for problem in problems:
+        print(problem)
+    if problems:
+        _progress(f"faithshift: {data}: {len(problems)} problem(s)")
+        raise typer.Exit(1)
+    print(f"{data}: sound")
+
+
+@app.command()
+def export(name: str, folder: Annotated[Path, typer.Argument(metavar="DIR")]) -> None:
+    """Write an embedded dataset as a folder, for `load_dataset` and for reading."""
+    import shutil
+
+    import faithshift_data as fd
+    from faithshift_data.atomic import new_folder
+
+    source = fd.path(name)
+    with new_folder(folder) as temporary:
+        shutil.copytree(source, temporary, dirs_exist_ok=True)
+    print(folder)
+
+
+@app.command()
+def detectors(as_json: Json = False) -> None:
+    """The detectors that `detect` knows."""
+    from faithshift_bench.detectors import detector_class, detector_names
+
+    rows = [
+        {
+            "name": name,
+            "revision": found.revision,
+            "needs": list(found.needs),
+            "reads_label_evidence": found.reads_label_evidence,
+            "about": (found.__doc__ or "").strip().split("\n")[0],
+        }
+        for name in detector_names()
+        for found in [detector_class(name)]
+    ]
+    if as_json:
+        return _print_json(rows)
+    for row in rows:
+        mark = "*" if row["reads_label_evidence"] else " "
+        print(f"{row['name']:<16}{mark} {'+'.join(row['needs']):<26} {row['about']}")
+    print("* reads evidence of the kind that constructed labels rest on")
+
+
+@app.command()
+def detect(
+    name: str,
+    data: Data = "mini",
+    seeds: Annotated[str, typer.Option(help="Such as 0-3 or 0,2,5.")] = "0-3",
+    output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file.")] = Path(
+        "scores.parquet"
+    ),
+    param: Annotated[
+        list[str] | None, typer.Option(help="A parameter of the detector, such as C=0.5.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Folder for the fitted detectors.")] = None,
+) -> None:
+    """Fit a detector on train and score validation and test, once a seed."""
+    import faithshift_data as fd
+    from faithshift_bench.detectors import run_detector, save_scores
+
+    table = run_detector(
+        name,
+        fd.open(data),
+        _seeds(seeds),
+        params=_params(param or []),
+        save=save,
+        progress=_progress,
+    )
+    print(save_scores(table, output))
+
+
+@app.command()
+def evaluate(
+    scores: Path,
+    data: Data = "mini",
+    alpha: Annotated[float, typer.Option(help="Highest selective risk to certify.")] = 0.25,
+    delta: Annotated[float, typer.Option(help="Probability of a wrong certificate.")] = 0.05,
+    json_file: Annotated[
+        str | None, typer.Option("--json", help="Write the report as JSON; - for stdout.")
+    ] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", help="Write the report as a page.")
+    ] = None,
+) -> None:
+    """What a file of scores is worth: at full coverage, and certified at alpha."""
+    import faithshift_bench as fb
+    from faithshift_data.atomic import write_text
+
+    report = fb.evaluate_scores(scores, data, alpha=alpha, delta=delta)
+    if html_file is not None:
+        write_text(html_file, report.to_html())
+    if json_file == "-":
+        return print(report.to_json(), end="")
+    if json_file is not None:
+        write_text(Path(json_file), report.to_json())
+    print(report.to_markdown())
+
+
+@app.command("install-metric")
+def install_metric() -> None:
+    """Make evaluate.load("meta_faithfulness") work in any directory, offline."""
+    from faithshift_bench.meta_faithfulness import install_metric as install
+
+    print(install())
+
+
+def _seeds(text: str) -> list[int]:
+    seeds: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+        if not found:
+            raise InputError("bad seeds", field="--seeds", expected="such as 0-3", got=text)
+        first = int(found[1])
+        seeds.extend(range(first, int(found[2] or first) + 1))
+    return seeds
+
+
+def _params(pairs: list[str]) -> dict[str, float | int | str]:
+    params: dict[str, float | int | str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError("bad parameter", field="--param", expected="name=value", got=pair)
+        try:
+            params[name] = json.loads(text)
+        except ValueError:
+            params[name] = text
+    return params
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What a detector is: it reads a view, gives scores, and is saved as arrays and JSON."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faithshift_data.atomic import canonical_json, write_bytes, write_text
+from faithshift_data.errors import InputError
+
+if TYPE_CHECKING:
+    from faithshift_data.views import View
+
+ARRAYS, DESCRIPTION = "arrays.safetensors", "detector.json"
+
+
+class Detector(ABC):
+    """Says how probable it is that a trace is faithful.
+
+    A subclass sets the class attributes, and writes `fit` and `score`. All that a user chooses
+    and that `fit` learns goes into ``self.params`` (plain JSON values) and ``self.arrays``: the
+    two are what `save` keeps.
+
+    Attributes:
+        name: the name in the registry.
+        revision: goes up when the same data would give other scores.
+        needs: parts of a view it reads: text, interventions, descriptors, states.
+        reads_label_evidence: whether it reads evidence of the kind that constructed labels rest
+            on. Tables mark such a detector, and no claim ranks it against the others there.
+    """
+
+    name: ClassVar[str]
+    revision: ClassVar[str] = "1"
+    needs: ClassVar[tuple[str, ...]] = ("text",)
+    reads_label_evidence: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        """Make a detector that has not been fitted."""
+        self.params: dict[str, Any] = {}
+        self.arrays: dict[str, NDArray] = {}
+
+    @abstractmethod
+    def fit(self, view: View, *, seed: int) -> Self:
+        """Learn from a view of the train split; rows of unknown label (-1) are left out.
+
+        Args:
+            view: rows with labels.
+            seed: decides all that is random; the same seed and view give the same scores.
+
+        Returns:
+            The detector itself.
+
+        Raises:
+            InputError: the view holds no labelled row, or rows of one label only where two are
+                needed.
+        """
+
+    @abstractmethod
+    def score(self, view: View) -> NDArray[np.float64]:
+        """Probability in [0, 1] that each trace is faithful, shape (n,), in the view's order."""
+
+    def confidence(self, view: View) -> NDArray[np.float64] | None:
+        """Confidence in [0, 1] of each verdict, shape (n,); None: the margin around tau."""
+        return None
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``detector.json`` and ``arrays.safetensors`` into ``folder``."""
+        from safetensors.numpy import save
+
+        folder = Path(folder)
+        whole = {name: np.ascontiguousarray(array) for name, array in self.arrays.items()}
+        write_bytes(folder / ARRAYS, save(whole))
+        write_text(folder / DESCRIPTION, canonical_json(self._description()))
+        return folder
+
+    def load(self, folder: str | Path) -> Self:
+        """Take params and arrays from a folder written by `save`; returns the detector itself.
+
+        Raises:
+            InputError: the folder is not one, or is of another detector or revision.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        path = Path(folder) / DESCRIPTION
+        try:
+            found = json.loads(path.read_text())
+            arrays = load_file(path.with_name(ARRAYS))
+        except (OSError, ValueError, SafetensorError) as error:
+            raise InputError(f"not a saved detector: {error}", file=path) from error
+        for key, expected in self._description().items():
+            got = found.get(key) if isinstance(found, dict) else None
+            if key != "params" and got != expected:
+                message = "saved by another detector"
+                raise InputError(message, file=path, field=key, expected=expected, got=got)
+        self.params, self.arrays = found["params"], arrays
+        return self
+
+    def _description(self) -> dict[str, object]:
+        return {"name": self.name, "revision": self.revision, "params": self.params}
+
+
+def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    """Row numbers of known label, and their labels (0 or 1).
+
+    Args:
+        view: rows with labels.
+        both: refuse labels that are all the same.
+
+    Raises:
+        InputError: too few labels to learn from.
+    """
+    rows = np.flatnonzero(view.labels >= 0)
+    labels = view.labels[rows]
+    seen = sorted(set(labels.tolist()))
+    if not seen or (both and len(seen) < 2):
+        expected = "labels 0 and 1" if both else "at least one label"
+        message = "nothing to learn from"
+        raise InputError(message, file=view.split, field="label", expected=expected, got=seen)
+    return rows, labels

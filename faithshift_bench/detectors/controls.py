@@ -1,0 +1,89 @@
+"""Detectors that know nothing of faithfulness: what a score has to beat."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faithshift_bench.detectors.base import Detector, labelled
+from faithshift_bench.detectors.linear import LinearDetector
+
+if TYPE_CHECKING:
+    from faithshift_data.views import View
+
+
+class Constant(Detector):
+    """One score for all: never violates invariance, never sees a change.
+
+    Args:
+        value: the score.
+    """
+
+    name = "constant"
+
+    def __init__(self, value: float = 0.5) -> None:  # noqa: D107
+        super().__init__()
+        self.params["value"] = value
+
+    def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
+        return self
+
+    def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        return np.full(len(view), float(self.params["value"]))
+
+
+class Random(Detector):
+    """A uniform score drawn from (seed, trace id), so that it does not hang on the rows' order."""
+
+    name = "random"
+
+    def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
+        self.params["seed"] = seed
+        return self
+
+    def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        keys = (f"{self.params['seed']}\x1f{trace}" for trace in view.trace_ids)
+        draws = (hashlib.sha256(key.encode()).digest()[:8] for key in keys)
+        return np.array([int.from_bytes(draw) / 2**64 for draw in draws], dtype=np.float64)
+
+
+class LengthOnly(LinearDetector):
+    """Logistic regression on how long the reasoning is, and nothing of what it says."""
+
+    name = "length_only"
+
+    def features(self, view: View) -> NDArray[np.float64]:
+        """Log of 1 + characters, and of 1 + steps; shape (n, 2)."""
+        sizes = [(len(row["reasoning"] or ""), len(row["steps"])) for row in view.text]
+        return np.log1p(np.array(sizes, dtype=np.float64).reshape(-1, 2))
+
+
+class LabelPrior(Detector):
+    """The share of faithful train traces: what can be scored without reading a trace.
+
+    The share is taken among train traces of the same model and kind of answer, with the share of
+    all train traces counted in once. Model and kind of answer are facts about the experiment.
+    """
+
+    name = "label_prior"
+
+    def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
+        rows, labels = labelled(view, both=False)
+        prior = float(labels.mean())
+        groups: dict[str, list[int]] = {}
+        for row, label in zip(rows, labels.tolist(), strict=True):
+            groups.setdefault(_group(view.text[row]), []).append(label)
+        shares = {name: (sum(of) + prior) / (len(of) + 1) for name, of in groups.items()}
+        self.params.update(prior=prior, shares=shares)
+        return self
+
+    def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        shares, prior = self.params["shares"], self.params["prior"]
+        return np.array([shares.get(_group(row), prior) for row in view.text], dtype=np.float64)
+
+
+def _group(row: dict) -> str:
+    return f"{row['model_id']} {row['answer_kind']}"

@@ -1,0 +1,84 @@
+"""Detectors by name: those that ship here, and those that installed packages bring."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from faithshift_bench.detectors.base import Detector
+from faithshift_data.errors import InputError
+
+GROUP = "faithshift.detectors"
+
+_HERE = "faithshift_bench.detectors"
+BUILT_IN = {
+    "constant": f"{_HERE}.controls:Constant",
+    "random": f"{_HERE}.controls:Random",
+    "length_only": f"{_HERE}.controls:LengthOnly",
+    "label_prior": f"{_HERE}.controls:LabelPrior",
+    "biasing": f"{_HERE}.biasing:Biasing",
+    "hidden_state": f"{_HERE}.hidden_state:HiddenState",
+    "instance_level": f"{_HERE}.instance_level:InstanceLevel",
+}
+
+
+def detector_names() -> tuple[str, ...]:
+    """Names of all detectors: the built-in ones in table order, then plug-ins by name."""
+    return tuple(_targets())
+
+
+def detector_class(name: str) -> type[Detector]:
+    """The class behind a name.
+
+    Raises:
+        InputError: no such name (near names are suggested), or what is registered under it is no
+            detector of that name.
+    """
+    targets = _targets()
+    if name not in targets:
+        near = difflib.get_close_matches(name, targets, n=3, cutoff=0.5)
+        hint = "one of " + ", ".join(near or targets)
+        raise InputError("no such detector", field="detector", expected=hint, got=name)
+    module, _, attribute = targets[name].partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"cannot be imported: {error}", file=targets[name]) from error
+    wanted = ("fit", "score", "confidence", "save", "load", "revision", "needs")
+    missing = [part for part in wanted if not hasattr(found, part)]
+    if missing or getattr(found, "name", None) != name:
+        expected = f"a detector named {name}"
+        got = f"without {', '.join(missing)}" if missing else getattr(found, "name", None)
+        raise InputError("not a detector", file=targets[name], expected=expected, got=got)
+    return found
+
+
+def load_detector(name: str, **params: float | int | str) -> Detector:
+    """Make an unfitted detector, for instance ``load_detector("biasing", C=0.5)``.
+
+    Raises:
+        InputError: no such detector, or it takes no such parameter.
+    """
+    made = detector_class(name)
+    accepted = inspect.signature(made).parameters
+    for param in params:
+        if param not in accepted:
+            expected = ", ".join(accepted) or "no parameters"
+            raise InputError("no such parameter", file=name, expected=expected, got=param)
+    return made(**params)  # type: ignore[arg-type]
+
+
+def _targets() -> dict[str, str]:
+    targets = dict(BUILT_IN)
+    for point in sorted(_plugins(), key=lambda point: (point.name, point.value)):
+        if point.name in targets and targets[point.name] != point.value:
+            got = f"{targets[point.name]} and {point.value}"
+            raise InputError("two detectors of one name", file=GROUP, field=point.name, got=got)
+        targets[point.name] = point.value
+    return targets
+
+
+def _plugins() -> list[EntryPoint]:
+    return list(entry_points(group=GROUP))
