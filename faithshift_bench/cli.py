@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 
 Data = Annotated[str, typer.Option(help="Embedded name, folder, or name on the Hub.")]
+Name = Annotated[str, typer.Argument(help="Embedded name, folder, or name on the Hub.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -82,11 +83,12 @@ def demo(
 
 
 @app.command()
-def info(data: Annotated[str, typer.Argument()] = "mini", as_json: Json = False) -> None:
+def info(data: Name = "mini", as_json: Json = False) -> None:
     """What a dataset holds."""
-    from faithshift_bench.summary import render_summary, summarise
+    import faithshift_data as fd
+    from faithshift_data.summary import render_summary, summarise
 
-    summary = summarise(data)
+    summary = summarise(fd.open(data))
     if as_json:
         _print_json(summary)
     else:
@@ -94,7 +96,7 @@ def info(data: Annotated[str, typer.Argument()] = "mini", as_json: Json = False)
 
 
 @app.command()
-def check(data: Annotated[str, typer.Argument()] = "mini") -> None:
+def check(data: Name = "mini") -> None:
     """Whether a dataset is sound: one line a problem, and exit status 1 if there is one."""
     import faithshift_data as fd
 

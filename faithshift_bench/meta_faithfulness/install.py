@@ -24,8 +24,8 @@ def install_metric() -> Path:
     Returns:
         The installed file.
     """
-    from evaluate.loading import _create_importable_file, init_dynamic_modules
     from datasets import DownloadMode
+    from evaluate.loading import _create_importable_file, init_dynamic_modules
 
     cache = init_dynamic_modules()
     module, _ = _create_importable_file(

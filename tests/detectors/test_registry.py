@@ -1,0 +1,90 @@
+"""Names: near ones suggested, duplicates and impostors refused, plug-ins found."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from faithshift_bench.detectors import (
+    Detector,
+    detector_class,
+    detector_names,
+    load_detector,
+    registry,
+)
+from faithshift_data.errors import InputError
+
+GROUP = registry.GROUP
+
+
+def plug(monkeypatch, *points):
+    entries = [EntryPoint(name, value, GROUP) for name, value in points]
+    monkeypatch.setattr(registry, "_plugins", lambda: entries)
+
+
+class MyDetector(Detector):
+    """A plug-in."""
+
+    name = "mine"
+
+    def fit(self, view, *, seed):
+        return self
+
+    def score(self, view):
+        raise NotImplementedError
+
+
+def test_the_seven_are_there_and_each_knows_its_name():
+    assert detector_names()[:7] == tuple(registry.BUILT_IN)
+    for name in registry.BUILT_IN:
+        found = detector_class(name)
+        assert found.name == name
+        assert found.__doc__
+
+
+def test_what_reads_interventions_says_so():
+    for name in registry.BUILT_IN:
+        found = detector_class(name)
+        if "interventions" in found.needs:
+            assert found.reads_label_evidence, name
+
+
+@pytest.mark.parametrize(("typo", "near"), [("hiden_state", "hidden_state"), ("bias", "biasing")])
+def test_near_names_are_suggested(typo, near):
+    with pytest.raises(InputError, match=f"expected one of {near}.*got {typo}"):
+        load_detector(typo)
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(InputError, match="biasing: no such parameter .expected C, got D"):
+        load_detector("biasing", D=1)
+    with pytest.raises(InputError, match="random: no such parameter .expected no parameters"):
+        load_detector("random", C=1)
+
+
+def test_a_plugin_is_found(monkeypatch):
+    plug(monkeypatch, ("mine", f"{__name__}:MyDetector"))
+    assert detector_names()[-1] == "mine"
+    assert isinstance(load_detector("mine"), MyDetector)
+
+
+def test_two_detectors_of_one_name_are_refused(monkeypatch):
+    plug(monkeypatch, ("random", f"{__name__}:MyDetector"))
+    with pytest.raises(InputError, match="two detectors of one name"):
+        detector_names()
+    plug(monkeypatch, ("mine", f"{__name__}:MyDetector"), ("mine", "elsewhere:Other"))
+    with pytest.raises(InputError, match="two detectors of one name"):
+        load_detector("mine")
+
+
+@pytest.mark.parametrize("value", ["no_such_module:X", f"{__name__}:Absent"])
+def test_a_plugin_that_cannot_be_imported_is_one_line(monkeypatch, value):
+    plug(monkeypatch, ("mine", value))
+    with pytest.raises(InputError, match="cannot be imported"):
+        load_detector("mine")
+
+
+@pytest.mark.parametrize("value", [f"{__name__}:MyDetector", f"{__name__}:plug"])
+def test_a_plugin_that_is_no_detector_of_that_name_is_refused(monkeypatch, value):
+    plug(monkeypatch, ("yours", value))
+    with pytest.raises(InputError, match="not a detector"):
+        load_detector("yours")
