@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from faithshift_data.errors import InputError
 from faithshift_data.schema import AnswerKind, AnswerStatus
@@ -74,7 +75,7 @@ def _outside(value: str) -> ExtractedAnswer:
 
 # --- cleaning -----------------------------------------------------------------------------
 
-_CHARACTERS = {0xFF01 + i: 0x21 + i for i in range(94)}
+_CHARACTERS: dict[int, Any] = {0xFF01 + i: 0x21 + i for i in range(94)}
 _CHARACTERS |= dict.fromkeys((0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xAD), None)
 _CHARACTERS |= dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2212), "-")
 _CHARACTERS |= {0x2044: "/", 0x201C: '"', 0x201D: '"', 0x2018: "'", 0x2019: "'"}

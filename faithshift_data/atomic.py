@@ -32,7 +32,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 ``text`` with ``\\n`` line ends, atomically."""
+    """Write ``text`` as UTF-8, atomically."""
     write_bytes(path, text.encode())
 
 

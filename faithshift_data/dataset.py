@@ -1,3 +1,181 @@
-"""open() a dataset folder."""
+"""open() a dataset folder: the one object that joins its tables, descriptors and manifest."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from faithshift_data.errors import InputError
 from faithshift_data.folder import write_folder as write_folder
+from faithshift_data.manifest import MANIFEST, Manifest, inside
+from faithshift_data.schema import CONFIGS, SPLITS
+from faithshift_data.tables import read_table
+from faithshift_data.trajectories import FOLDER, Trajectories
+from faithshift_data.views import View, make_view
+
+if TYPE_CHECKING:
+    import datasets
+
+EMBEDDED = Path(__file__).parent / "embedded"
+
+
+@dataclass(frozen=True)
+class FaithShift:
+    """A dataset folder. Files are read when first asked for, and once."""
+
+    path: Path
+    manifest: Manifest
+    _read: dict[tuple[str, str], pa.Table] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The manifest's name."""
+        return self.manifest.name
+
+    def table(self, config: str, split: str | None = None) -> pa.Table:
+        """A table without importing ``datasets``.
+
+        Args:
+            config: ``traces``, ``pairs`` or ``interventions``.
+            split: one split, or None for all, in the order train, validation, test.
+        """
+        _known("config", config, CONFIGS)
+        if split is None:
+            return pa.concat_tables([self.table(config, each) for each in SPLITS])
+        _known("split", split, SPLITS)
+        if (config, split) not in self._read:
+            file = inside(self.path, f"{config}/{split}.parquet")
+            self._read[config, split] = read_table(file, config)
+        return self._read[config, split]
+
+    @cached_property
+    def traces(self) -> datasets.DatasetDict:
+        """The traces as a ``datasets.DatasetDict`` of the three splits."""
+        return self._dataset("traces")
+
+    @cached_property
+    def pairs(self) -> datasets.DatasetDict:
+        """The pairs as a ``datasets.DatasetDict`` of the three splits."""
+        return self._dataset("pairs")
+
+    @cached_property
+    def interventions(self) -> datasets.DatasetDict:
+        """The interventions as a ``datasets.DatasetDict`` of the three splits."""
+        return self._dataset("interventions")
+
+    @cached_property
+    def trajectories(self) -> Trajectories:
+        """The descriptors by trace_id.
+
+        Raises:
+            InputError: the folder has none.
+        """
+        if not (self.path / FOLDER).is_dir():
+            raise InputError("this dataset has no trajectories", file=self.path)
+        return Trajectories(self.path / FOLDER, self.manifest.descriptors)
+
+    def view(self, split: str, fold: str | None = None, needs: Sequence[str] = ("text",)) -> View:
+        """What a detector may see of a split, or of one fold of validation; see ``View``.
+
+        Args:
+            split: ``train``, ``validation`` or ``test``.
+            fold: ``tune`` or ``calib``, only with ``validation``.
+            needs: any of ``text``, ``interventions``, ``descriptors``, ``states``.
+        """
+        return make_view(self, split, fold, tuple(needs))
+
+    def _dataset(self, config: str) -> datasets.DatasetDict:
+        import datasets
+
+        return datasets.DatasetDict(
+            {split: _to_dataset(self.table(config, split), split) for split in SPLITS}
+        )
+
+
+def _to_dataset(table: pa.Table, split: str) -> Any:
+    import datasets
+    from datasets.table import InMemoryTable
+
+    features = datasets.Features.from_arrow_schema(table.schema)
+    plain = InMemoryTable(table.cast(features.arrow_schema))
+    return datasets.Dataset(plain, split=datasets.NamedSplit(split))
+
+
+def open(name_or_path: str | Path = "mini", *, revision: str | None = None) -> FaithShift:
+    """Open an embedded dataset by name, a folder by path, or a Hub dataset by ``ORG/NAME``.
+
+    An embedded name wins over a folder of that name; write ``./mini`` for the folder.
+
+    Args:
+        name_or_path: name, path or Hub id.
+        revision: Hub commit, tag or branch; only for a Hub id.
+
+    Raises:
+        InputError: nothing is found there, or it has no sound manifest.
+    """
+    folder = _locate(name_or_path, revision)
+    return FaithShift(folder, Manifest.read(folder / MANIFEST))
+
+
+def path(name: str = "mini") -> Path:
+    """The folder of an embedded dataset.
+
+    Raises:
+        InputError: no such embedded dataset.
+    """
+    if name not in embedded():
+        raise InputError("no such embedded dataset", expected=embedded(), got=name)
+    return EMBEDDED / name
+
+
+def embedded() -> list[str]:
+    """Names of the datasets that ship with the package."""
+    return sorted(file.parent.name for file in EMBEDDED.glob(f"*/{MANIFEST}"))
+
+
+def _locate(name_or_path: str | Path, revision: str | None) -> Path:
+    name = str(name_or_path)
+    if name in embedded() or Path(name).is_dir():
+        if revision is not None:
+            raise InputError("only a Hub dataset has revisions", field="revision", got=revision)
+        return EMBEDDED / name if name in embedded() else Path(name)
+    if name.count("/") == 1 and all(part.strip(".") for part in name.split("/")):
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+        try:
+            return Path(snapshot_download(name, repo_type="dataset", revision=revision))
+        except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(f"no such folder, nor on the Hub: {reason}", file=name) from None
+    raise InputError("no such dataset", file=name, expected=f"a folder or one of {embedded()}")
+
+
+def load(name_or_path: str | Path = "mini", **options: Any) -> datasets.DatasetDict:
+    """The traces of ``open(...)`` as a ``datasets.DatasetDict``."""
+    return open(name_or_path, **options).traces
+
+
+def load_pairs(name_or_path: str | Path = "mini", **options: Any) -> datasets.DatasetDict:
+    """The pairs of ``open(...)`` as a ``datasets.DatasetDict``."""
+    return open(name_or_path, **options).pairs
+
+
+def load_interventions(name_or_path: str | Path = "mini", **options: Any) -> datasets.DatasetDict:
+    """The interventions of ``open(...)`` as a ``datasets.DatasetDict``."""
+    return open(name_or_path, **options).interventions
+
+
+def load_trajectories(name_or_path: str | Path = "mini", **options: Any) -> Trajectories:
+    """The descriptors of ``open(...)``, by trace_id."""
+    return open(name_or_path, **options).trajectories
+
+
+def _known(what: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise InputError("unknown", field=what, expected=list(allowed), got=value)

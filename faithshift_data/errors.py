@@ -27,6 +27,7 @@ class InputError(ValueError):
         expected: object = None,
         got: object = None,
     ) -> None:
+        """Keep the parts, and make the line."""
         self.message, self.file, self.row, self.field = message, file, row, field
         self.expected, self.got = expected, got
         super().__init__(describe(message, file, row, field, expected, got))

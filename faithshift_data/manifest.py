@@ -47,6 +47,7 @@ class AxisInfo:
     file: str | None = None
 
     def __post_init__(self) -> None:
+        """Refuse values outside the closed vocabularies."""
         _one_of("axes.kind", self.kind, tuple(Kind))
         _one_of("axes.mode", self.mode, (*Mode, None))
 
@@ -61,6 +62,7 @@ class DescriptorInfo:
     channels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """Refuse values outside the closed vocabularies."""
         _one_of("descriptors.resolution", self.resolution, ("step", "trace"))
 
 
@@ -98,6 +100,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
+        """Refuse another manifest or schema version."""
         for key, known in (
             ("manifest_version", MANIFEST_VERSION),
             ("schema_version", SCHEMA_VERSION),
@@ -119,10 +122,10 @@ class Manifest:
             InputError: an unknown or missing key, at any level that has a fixed form.
         """
         data = dict(data)
-        for key, kind in (("models", ModelInfo), ("sources", SourceInfo), ("axes", AxisInfo)):
+        for key, kind in _LISTS.items():
             if key in data:
                 data[key] = tuple(_build(kind, row, key) for row in data[key])
-        for key, kind in (("descriptors", DescriptorInfo), ("files", FileInfo)):
+        for key, kind in _TABLES.items():
             if key in data:
                 data[key] = {
                     name: _build(kind, row, f"{key}.{name}") for name, row in data[key].items()
@@ -156,6 +159,10 @@ class Manifest:
         write_text(path, self.to_json())
 
 
+_LISTS: dict[str, type] = {"models": ModelInfo, "sources": SourceInfo, "axes": AxisInfo}
+_TABLES: dict[str, type] = {"descriptors": DescriptorInfo, "files": FileInfo}
+
+
 def _build(kind: type[T], row: Any, where: str) -> T:
     if isinstance(row, kind):
         return row
@@ -175,3 +182,15 @@ def _build(kind: type[T], row: Any, where: str) -> T:
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
         raise InputError("not allowed", field=name, expected=list(map(str, allowed)), got=value)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of a file of the folder.
+
+    Raises:
+        InputError: ``name`` is absolute or leads out of the folder, also through a link.
+    """
+    path = Path(folder) / name
+    if Path(name).is_absolute() or not path.resolve().is_relative_to(Path(folder).resolve()):
+        raise InputError("path outside the folder", file=folder, got=name)
+    return path

@@ -1,0 +1,194 @@
+"""check(): whether a dataset folder is sound. Files first, then rows, then descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from faithshift_data.atomic import sha256_file
+from faithshift_data.dataset import open as open_dataset
+from faithshift_data.errors import InputError
+from faithshift_data.folder import CARD, count_drops, count_labels
+from faithshift_data.manifest import MANIFEST, DescriptorInfo, FileInfo, Manifest, inside
+from faithshift_data.problems import Problem
+from faithshift_data.schema import CONFIGS, SPLITS
+from faithshift_data.soundness import Tables, check_tables
+from faithshift_data.tables import read_table
+from faithshift_data.trajectories import FOLDER, INDEX, INDEX_SCHEMA, OFFSETS
+
+
+def check(name_or_path: str | Path = "mini") -> list[Problem]:
+    """Every problem of a dataset folder; an empty list if it is sound.
+
+    Checked: the manifest and each file's sha256; schema and closed vocabularies; unique ids;
+    pairs, anchors and evidence refer to rows that exist and agree; every partner has a pair;
+    label rows and feature rows are disjoint; no item, question or near-duplicate in two parts;
+    descriptors finite and exactly those of the traces; counts in the manifest.
+
+    Raises:
+        InputError: there is no dataset at all.
+    """
+    try:
+        ds = open_dataset(name_or_path)
+    except InputError as error:
+        if error.file is not None and Path(str(error.file)).name == MANIFEST:
+            return [Problem.of("manifest", error)]
+        raise
+    problems = list(_files(ds.path, ds.manifest))
+    tables: dict[str, dict[str, pa.Table]] = {config: {} for config in CONFIGS}
+    for config in CONFIGS:
+        for split in SPLITS:
+            try:
+                file = inside(ds.path, f"{config}/{split}.parquet")
+                tables[config][split] = read_table(file, config)
+            except InputError as error:
+                problems.append(Problem.of("schema", error))
+    problems += check_tables(
+        tables, ds.manifest.axis_names, {model.model_id for model in ds.manifest.models}
+    )
+    if (ds.path / FOLDER).is_dir():
+        problems += _trajectories(ds.path / FOLDER, ds.manifest, tables)
+    if all(len(tables[config]) == len(SPLITS) for config in CONFIGS):
+        problems += _counts(ds.manifest, tables)
+    return problems
+
+
+def _files(folder: Path, manifest: Manifest) -> Iterator[Problem]:
+    for name, info in sorted(manifest.files.items()):
+        try:
+            path = inside(folder, name)
+        except InputError as error:
+            yield Problem.of("files", error)
+            continue
+        if not path.is_file():
+            yield Problem("files", "in the manifest, not in the folder", name)
+        else:
+            yield from _file(path, name, info)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".py":
+            yield Problem("files", "a script; `datasets` would refuse the folder", name)
+        elif path.is_file() and name not in (CARD, MANIFEST, *manifest.files):
+            yield Problem("files", "in the folder, not in the manifest", name)
+    if not (folder / CARD).is_file():
+        yield Problem("files", "missing; `datasets` reads the configs from it", CARD)
+
+
+def _file(path: Path, name: str, info: FileInfo) -> Iterator[Problem]:
+    size = path.stat().st_size
+    if size != info.bytes:
+        yield Problem("hash", "wrong size", name, field="bytes", expected=info.bytes, got=size)
+    digest = sha256_file(path)
+    if digest != info.sha256:
+        yield Problem("hash", "other content", name, None, "sha256", info.sha256, digest)
+    elif path.suffix == ".parquet":
+        rows = pq.read_metadata(path).num_rows
+        if rows != info.rows:
+            yield Problem("hash", "other row count", name, None, "rows", info.rows, rows)
+
+
+def _counts(manifest: Manifest, tables: Tables) -> Iterator[Problem]:
+    counted = {
+        "label_counts": (manifest.label_counts, count_labels(tables["traces"])),
+        "drops": (manifest.drops, count_drops(tables["pairs"])),
+    }
+    for config, by_split in tables.items():
+        rows = {split: table.num_rows for split, table in by_split.items()}
+        counted[f"counts.{config}"] = (manifest.counts.get(config, {}), rows)
+    for field, (written, found) in counted.items():
+        if written != found:
+            yield Problem(
+                "counts", "differs from the tables", MANIFEST, None, field, found, written
+            )
+
+
+def _trajectories(folder: Path, manifest: Manifest, tables: Tables) -> Iterator[Problem]:
+    file = f"{FOLDER}/{INDEX}"
+    try:
+        index = pq.read_table(folder / INDEX).cast(INDEX_SCHEMA).to_pylist()
+    except (OSError, pa.ArrowInvalid, ValueError) as error:
+        yield Problem("trajectories", f"cannot be read: {error}", file)
+        return
+    traces = {
+        trace_id: split
+        for split, table in tables["traces"].items()
+        for trace_id in table["trace_id"].to_pylist()
+    }
+    indexed = [row["trace_id"] for row in index]
+    for trace_id in sorted(set(traces) - set(indexed)):
+        yield Problem("trajectories", "a trace without descriptors", file, trace_id)
+    shards: dict[str, dict[int, dict[str, object]]] = {}
+    for row in index:
+        trace_id = row["trace_id"]
+        if trace_id not in traces:
+            yield Problem("trajectories", "no such trace", file, trace_id, "trace_id")
+        elif row["split"] != traces[trace_id]:
+            expected = traces[trace_id]
+            yield Problem("trajectories", "wrong", file, trace_id, "split", expected, row["split"])
+        if row["row"] in shards.setdefault(row["shard"], {}):
+            yield Problem("trajectories", "place taken twice", file, trace_id, "row")
+        shards[row["shard"]][row["row"]] = row
+    if len(set(indexed)) != len(indexed):
+        yield Problem("trajectories", "a trace stands twice", file, field="trace_id")
+    for shard, rows in sorted(shards.items()):
+        yield from _shard(folder, shard, rows, manifest)
+    for path in sorted(folder.glob("*.safetensors")):
+        if path.name not in shards:
+            yield Problem("trajectories", "not in the index", f"{FOLDER}/{path.name}")
+
+
+def _shard(
+    folder: Path, shard: str, rows: dict[int, dict[str, object]], manifest: Manifest
+) -> Iterator[Problem]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    file = f"{FOLDER}/{shard}"
+    try:
+        tensors = load_file(inside(folder, shard))
+    except InputError as error:
+        yield Problem.of("trajectories", error)
+        return
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        yield Problem("trajectories", f"cannot be read: {error}", file)
+        return
+    known = {OFFSETS, *manifest.descriptors}
+    if set(tensors) != known:
+        yield Problem(
+            "trajectories", "other tensors", file, None, None, sorted(known), sorted(tensors)
+        )
+        return
+    offsets = tensors[OFFSETS]
+    lengths = np.diff(offsets)
+    if offsets.ndim != 1 or offsets[:1].tolist() != [0] or (lengths < 0).any():
+        yield Problem("trajectories", "not an offsets table", file, None, OFFSETS)
+        return
+    if sorted(rows) != list(range(len(lengths))):
+        yield Problem(
+            "trajectories", "rows differ from the index", file, None, "row", len(rows), len(lengths)
+        )
+        return
+    for row, entry in rows.items():
+        if entry["n_steps"] != lengths[row]:
+            where = (f"{FOLDER}/{INDEX}", str(entry["trace_id"]), "n_steps")
+            yield Problem("trajectories", "wrong", *where, int(lengths[row]), entry["n_steps"])
+    for name, info in manifest.descriptors.items():
+        yield from _tensor(file, name, tensors[name], info, offsets)
+
+
+def _tensor(
+    file: str, name: str, array: np.ndarray, info: DescriptorInfo, offsets: np.ndarray
+) -> Iterator[Problem]:
+    length = int(offsets[-1]) if info.resolution == "step" else len(offsets) - 1
+    expected = (length, *info.shape)
+    if array.shape != expected:
+        yield Problem("trajectories", "wrong shape", file, None, name, expected, array.shape)
+    elif str(array.dtype) != info.dtype:
+        yield Problem("trajectories", "wrong dtype", file, None, name, info.dtype, array.dtype)
+    elif not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array.reshape(length, -1)).all(axis=1))
+        yield Problem("trajectories", "not finite", file, int(bad[0]), name, got=f"{len(bad)} rows")

@@ -1,0 +1,166 @@
+"""View: the aligned rows a detector may read, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from faithshift_data.errors import InputError
+from faithshift_data.schema import SPLITS, Fold, Role
+
+if TYPE_CHECKING:
+    from faithshift_data.dataset import FaithShift
+
+NEEDS = ("text", "interventions", "descriptors", "states")
+TEXT = (
+    "prompt",
+    "question",
+    "options",
+    "answer_kind",
+    "reasoning",
+    "steps",
+    "answer",
+    "model_id",
+)
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class InterventionProfile:
+    """Which feature interventions changed the answer.
+
+    ``names`` has one entry a column, ``kind`` or ``kind@fraction``, the same for every split of
+    a dataset. ``changed`` is float32 (n, k): 1 changed, 0 kept, NaN unknown or not run; a mean
+    where one intervention was run with several seeds.
+    """
+
+    names: tuple[str, ...]
+    changed: np.ndarray
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows of one split or fold, in trace_id order.
+
+    ``trace_ids`` and ``item_ids`` are str arrays (n,). A part that is not among ``needs`` raises.
+    The view holds no condition, cue, axis, anchor or gold answer, and labels only where a
+    detector may learn from them: train and tune.
+    """
+
+    split: str
+    fold: str | None
+    needs: tuple[str, ...]
+    trace_ids: np.ndarray
+    item_ids: np.ndarray
+    _parts: dict[str, Any] = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        """Number of traces."""
+        return len(self.trace_ids)
+
+    @property
+    def text(self) -> list[dict[str, Any]]:
+        """One dict a trace with the keys of ``TEXT``."""
+        return self._part("text")
+
+    @property
+    def interventions(self) -> InterventionProfile:
+        """The profile over interventions of role ``feature``."""
+        return self._part("interventions")
+
+    @property
+    def descriptors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values (psi) float32 (n, 16, channels), zero padded, and mask bool (n, 16)."""
+        return self._part("descriptors")
+
+    @property
+    def states(self) -> np.ndarray:
+        """Mean-pooled last-layer states, float32 (n, d)."""
+        return self._part("states")
+
+    @property
+    def labels(self) -> np.ndarray:
+        """int8 (n,): 1 faithful, 0 unfaithful, -1 unknown. Only for train and tune."""
+        if "labels" not in self._parts:
+            where = self.split if self.fold is None else f"{self.split}/{self.fold}"
+            raise InputError(
+                "labels are not a detector's to read here", got=where, expected="train or tune"
+            )
+        return self._parts["labels"]
+
+    def _part(self, name: str) -> Any:
+        if name not in self.needs:
+            raise InputError(f"{name} was not asked for", field="needs", got=list(self.needs))
+        return self._parts[name]
+
+
+def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ...]) -> View:
+    """The view of ``FaithShift.view``."""
+    if split not in SPLITS:
+        raise InputError("unknown", field="split", expected=list(SPLITS), got=split)
+    if fold is not None and (split != "validation" or fold not in tuple(Fold)):
+        raise InputError(
+            "unknown", field="fold", expected="tune or calib, of validation", got=f"{split}/{fold}"
+        )
+    if set(needs) - set(NEEDS):
+        raise InputError("unknown", field="needs", expected=list(NEEDS), got=list(needs))
+    traces = ds.table("traces", split)
+    if fold is not None:
+        traces = traces.filter(pc.equal(traces["fold"], fold))
+    traces = traces.sort_by("trace_id")
+    ids = traces["trace_id"].to_pylist()
+    parts: dict[str, Any] = {}
+    if split == "train" or fold == Fold.TUNE:
+        parts["labels"] = _frozen(np.array(pc.fill_null(traces["label"], UNKNOWN), np.int8))
+    if "text" in needs:
+        parts["text"] = traces.select(TEXT).to_pylist()
+    if "interventions" in needs:
+        parts["interventions"] = _profile(ds, split, ids)
+    if "descriptors" in needs:
+        psi, mask = ds.trajectories.padded("psi", ids)
+        parts["descriptors"] = (_frozen(psi), _frozen(mask))
+    if "states" in needs:
+        rows = ds.trajectories.get("state", ids)
+        shape = (len(ids), *ds.manifest.descriptors["state"].shape)
+        parts["states"] = _frozen(np.array(rows, np.float32).reshape(shape))
+    item_ids = np.array(traces["item_id"].to_pylist(), dtype=str)
+    return View(split, fold, needs, _frozen(np.array(ids, dtype=str)), _frozen(item_ids), parts)
+
+
+def _profile(ds: FaithShift, split: str, trace_ids: list[str]) -> InterventionProfile:
+    columns = sorted({key for each in SPLITS for key in _features(ds, each)})
+    column = {key: number for number, key in enumerate(columns)}
+    row = {trace_id: number for number, trace_id in enumerate(trace_ids)}
+    total = np.zeros((len(row), len(column)))
+    known = np.zeros_like(total)
+    for key, rows in _features(ds, split).items():
+        for trace_id, changed in rows:
+            if trace_id in row and changed is not None:
+                total[row[trace_id], column[key]] += changed
+                known[row[trace_id], column[key]] += 1
+    share = np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)
+    names = tuple(kind if fraction < 0 else f"{kind}@{fraction}" for kind, fraction in columns)
+    return InterventionProfile(names, _frozen(share.astype(np.float32)))
+
+
+def _features(ds: FaithShift, split: str) -> dict[tuple[str, float], list[tuple[str, bool | None]]]:
+    table: pa.Table = ds.table("interventions", split)
+    table = table.filter(pc.equal(table["role"], str(Role.FEATURE)))
+    found: dict[tuple[str, float], list[tuple[str, bool | None]]] = {}
+    for kind, fraction, trace_id, changed in zip(
+        *(table[name].to_pylist() for name in ("kind", "fraction", "trace_id", "changed")),
+        strict=True,
+    ):
+        key = (kind, -math.inf if fraction is None else fraction)
+        found.setdefault(key, []).append((trace_id, changed))
+    return found
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
