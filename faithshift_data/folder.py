@@ -80,7 +80,7 @@ def write_folder(
             drops=count_drops(made["pairs"]),
             files=file_table(new),
         ).write(new / MANIFEST)
-        (new / CARD).write_text(render_card(manifest, card), "utf-8")
+        (new / CARD).write_text(render_card(manifest, made, card), "utf-8")
     return folder
 
 
@@ -146,17 +146,24 @@ def _tally(table: pa.Table, column: str) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in table[column].value_counts().to_pylist()}
 
 
-def render_card(manifest: Manifest, text: str = "") -> str:
-    """README.md: the YAML that ``datasets.load_dataset`` reads, then ``text``."""
+def render_card(
+    manifest: Manifest, tables: Mapping[str, Mapping[str, pa.Table]], text: str = ""
+) -> str:
+    """README.md: the YAML that ``datasets.load_dataset`` reads, then ``text``.
+
+    A split without rows is not named in it, since ``datasets`` fails on empty splits.
+    """
     lines = ["---"]
     if manifest.licence:
         lines += ["license: other", f"license_name: {manifest.licence.lower()}"]
     lines += [f"pretty_name: {manifest.name}", "configs:"]
     for config in CONFIGS:
-        lines += [f"- config_name: {config}"]
-        lines += ["  default: true"] if config == "traces" else []
-        lines += ["  data_files:"]
-        for split in SPLITS:
+        splits = [split for split in SPLITS if tables[config][split].num_rows]
+        if splits:
+            lines += [f"- config_name: {config}"]
+            lines += ["  default: true"] if config == "traces" else []
+            lines += ["  data_files:"]
+        for split in splits:
             lines += [f"  - split: {split}", f"    path: {config}/{split}.parquet"]
     body = text or f"# {manifest.name} {manifest.version}\n"
     return "\n".join([*lines, "---", "", body.rstrip("\n"), ""])
