@@ -1,0 +1,297 @@
+"""The certificate: the lowest threshold whose selective risk is bounded by alpha."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from faithshift_bench.metrics.verdicts import select
+from faithshift_bench.risk import bounds
+from faithshift_bench.risk.losses import ItemLosses, item_losses, item_means
+from faithshift_bench.risk.multiplicity import (
+    order_on_tune,
+    rejections,
+    spent_level,
+    threshold_grid,
+)
+
+PAIRED = {"one_per_item": ("exact", "normal"), "clustered": ("betting",)}
+COVERS = (
+    "Covers new items from these models, conditions and prompts, for this detector and seed; "
+    "not new models."
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One tested threshold: integer counts of selected rows, their bound, and the decision."""
+
+    threshold: float
+    n: int
+    errors: int
+    risk: float | None
+    upper_bound: float
+    p_value: float
+    certified: bool
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Result of :func:`certify`. "Nothing certified" is a result: threshold None, coverage 0.
+
+    Attributes:
+        certified: whether any threshold is certified.
+        threshold: t*, the lowest certified threshold, or None.
+        coverage: item-weighted share of calibration rows selected at t*; 0 where none.
+        n: selected draws (``one_per_item``) or rows (``clustered``) at the threshold reported on:
+            t*, else the one closest to certification.
+        errors: wrong ones among them.
+        n_items: calibration items.
+        upper_bound: bound on the selective risk there, at ``level``; <= alpha iff certified.
+        level: error probability spent on one threshold.
+        reason: the decision in words.
+        least_n: draws (``clustered``: items) needed without an error.
+        least_n_at_rate: the same at the best observed rate; None where that is alpha or more.
+        least_alpha: the smallest alpha that could have been certified; exploratory.
+        p_certify: share of half-size re-draws of the items that certify; stability, not power.
+        flags: what a reader must know.
+        scan: every threshold tested, ascending.
+    """
+
+    certified: bool
+    threshold: float | None
+    coverage: float
+    n: int
+    errors: int
+    n_items: int
+    upper_bound: float
+    level: float
+    reason: str
+    least_n: int
+    least_n_at_rate: int | None
+    least_alpha: float
+    p_certify: float | None
+    alpha: float
+    delta: float
+    unit: str
+    bound: str
+    multiplicity: str
+    flags: tuple[str, ...]
+    scan: tuple[Candidate, ...]
+
+
+def certify(
+    confidence: ArrayLike,
+    errors: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    unit: str = "one_per_item",
+    bound: str = "exact",
+    multiplicity: str = "bonferroni",
+    alpha: float = 0.25,
+    delta: float = 0.05,
+    thresholds: str | ArrayLike | None = None,
+    seed: int = 0,
+    tune: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    redraws: int = 0,
+) -> Certificate:
+    """Lowest confidence threshold at which the risk of a committed verdict is at most ``alpha``.
+
+    With probability at least ``1 - delta`` over the calibration items, the selective risk
+    ``P(wrong | confidence >= t*)`` of a new item is at most ``alpha`` (S eq. 35, with bounds that
+    hold at finite size).
+
+    Args:
+        confidence: (n,) in [0, 1], of labelled calibration rows.
+        errors: (n,) 1 where the verdict is wrong, else 0.
+        groups: (n,) item of each row, the independent unit; each row its own where omitted.
+        unit: ``one_per_item`` (one row drawn an item) or ``clustered`` (item means).
+        bound: ``exact`` or ``normal`` (S eq. 34, flagged) with the first, ``betting`` with the
+            second.
+        multiplicity: ``bonferroni``, or ``fixed_sequence`` in an order set on ``tune``.
+        alpha: risk target in (0, 1).
+        delta: error probability in (0, 1).
+        thresholds: ``k/20`` (default), ``q5`` (needs ``tune``), or numbers in [0, 1].
+        seed: draw seed of ``one_per_item``.
+        tune: (confidence, errors, groups) of labelled tune rows, disjoint from calibration.
+        redraws: half-size re-draws of items for ``p_certify``; 0 leaves it None.
+
+    Raises:
+        ValueError: on arrays out of range or of unequal length, an unknown option, a bound that
+            does not belong to the unit, or missing tune rows.
+    """
+    conf, errs, items = check_rows(confidence, errors, groups)
+    for name, value in (("alpha", alpha), ("delta", delta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must lie in (0, 1) (got {value})")
+    if unit not in PAIRED or bound not in PAIRED[unit]:
+        raise ValueError(f"unit and bound must be a pair of {PAIRED} (got {unit!r}, {bound!r})")
+    tuned = None if tune is None else check_rows(*tune)
+    if tuned is not None and len(tuned[0]) == 0:
+        tuned = None
+    grid = threshold_grid(thresholds, None if tuned is None else tuned[0])
+    level = spent_level(multiplicity, delta, len(grid))
+    tune_losses = None
+    if bound == "betting" or multiplicity == "fixed_sequence":
+        if tuned is None:
+            raise ValueError(f"{bound}/{multiplicity} needs labelled tune rows")
+        tune_losses = item_losses(*tuned, grid, unit="clustered")
+    order = None
+    if tune_losses is not None and multiplicity == "fixed_sequence":
+        order = order_on_tune(tune_losses, alpha)
+    losses = item_losses(conf, errs, items, grid, unit=unit, draw_seed=seed)
+    bets = None
+    if tune_losses is not None and bound == "betting":
+        bets = bounds.tuned_bets(*tune_losses, alpha)
+
+    every = np.ones((1, len(losses.selected)))
+    p_values = _p_values(losses, every, bound, alpha, bets)[0]
+    passed = rejections(p_values, level, order)
+    upper = _upper(losses, bound, level, bets)
+    # p <= level and bound <= alpha are the same event; rounding may not part them.
+    upper = np.where(p_values <= level, np.minimum(upper, alpha),
+                     np.maximum(upper, np.nextafter(alpha, 1)))
+    chosen = losses if unit == "one_per_item" else None
+    n, wrong = _counts(conf, errs, grid, chosen)
+    first = int(passed.argmax()) if passed.any() else None
+    if first is not None:
+        at = first
+    else:
+        at = int(order[0]) if order is not None else int(upper.argmin())
+    scan = tuple(
+        Candidate(float(t), int(n[k]), int(wrong[k]), int(wrong[k]) / int(n[k]) if n[k] else None,
+                  float(upper[k]), float(p_values[k]), bool(passed[k]))
+        for k, t in enumerate(grid)
+    )
+    share = item_means(select(conf[:, None], grid[None, :]).astype(float), items)
+    return Certificate(
+        certified=first is not None,
+        threshold=None if first is None else float(grid[first]),
+        coverage=0.0 if first is None else float(share[:, first].mean()),
+        n=scan[at].n,
+        errors=scan[at].errors,
+        n_items=len(every[0]),
+        upper_bound=scan[at].upper_bound,
+        level=level,
+        reason=_reason(scan[at], bound, alpha, level, len(every[0])),
+        least_n=_least_n(bound, alpha, level, bets),
+        least_n_at_rate=_least_n_at_rate(scan, losses, bound, alpha, level, bets),
+        least_alpha=float(upper[at] if order is None else upper[order[0]]),
+        p_certify=_stability(losses, bound, alpha, bets, level, order, redraws, seed),
+        alpha=alpha,
+        delta=delta,
+        unit=unit,
+        bound=bound,
+        multiplicity=multiplicity,
+        flags=_flags(scan[at], bound),
+        scan=scan,
+    )
+
+
+def check_rows(
+    confidence: ArrayLike, errors: ArrayLike, groups: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.str_]]:
+    """Rows as float64, int8 and str arrays (n,); raises ValueError on a bad shape or value."""
+    conf, errs = np.asarray(confidence, dtype=float), np.asarray(errors)
+    items = np.arange(len(conf)) if groups is None else np.asarray(groups)
+    if conf.ndim != 1 or errs.shape != conf.shape or items.shape != conf.shape:
+        shapes = f"{conf.shape}, {errs.shape}, {items.shape}"
+        raise ValueError(f"confidence, errors and groups must be of one length (got {shapes})")
+    if not ((conf >= 0) & (conf <= 1)).all():
+        raise ValueError("confidence must lie in [0, 1]")
+    if len(errs) and not np.isin(errs, (0, 1)).all():
+        raise ValueError("errors must be 0 or 1")
+    return conf, errs.astype(np.int8), items.astype(np.str_)
+
+
+def _p_values(
+    losses: ItemLosses, weights: NDArray, bound: str, alpha: float, bets: NDArray | None
+) -> NDArray[np.float64]:
+    """P-values (B, K) of the items taken with 0/1 ``weights`` (B, I)."""
+    if bound == "betting":
+        assert bets is not None
+        terms = bounds.log_wealth_terms(losses.selected, losses.wrong, alpha, bets)
+        return bounds.betting_p_value(weights @ terms)
+    n, wrong = weights @ losses.selected, weights @ losses.wrong
+    p_value = bounds.binomial_p_value if bound == "exact" else bounds.normal_p_value
+    return p_value(wrong, n, alpha)
+
+
+def _upper(
+    losses: ItemLosses, bound: str, level: float, bets: NDArray | None
+) -> NDArray[np.float64]:
+    if bound == "betting":
+        assert bets is not None
+        return bounds.betting_upper(losses.selected, losses.wrong, bets, level)
+    n, wrong = losses.selected.sum(axis=0), losses.wrong.sum(axis=0)
+    upper = bounds.binomial_upper if bound == "exact" else bounds.normal_upper
+    return upper(wrong, n, level)
+
+
+def _counts(
+    conf: NDArray, errs: NDArray, grid: NDArray, drawn: ItemLosses | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if drawn is not None:
+        return drawn.selected.sum(axis=0).astype(int), drawn.wrong.sum(axis=0).astype(int)
+    selected = select(conf[:, None], grid[None, :])
+    return selected.sum(axis=0), (selected & (errs[:, None] == 1)).sum(axis=0)
+
+
+def _reason(at: Candidate, bound: str, alpha: float, level: float, n_items: int) -> str:
+    if n_items == 0:
+        return "no labelled calibration rows"
+    found = f"{at.errors} errors of {at.n}"
+    if bound != "exact":
+        sign = "<=" if at.upper_bound <= alpha else ">"
+        return f"{found} on {n_items} items, bound {at.upper_bound:.3f} {sign} {alpha:g}"
+    allowed = bounds.allowed_errors(at.n, alpha, level)
+    if allowed < 0:
+        return f"{found}, at least {bounds.least_n_exact(alpha, level)} needed without an error"
+    return f"{found}, at most {allowed} allowed"
+
+
+def _least_n(bound: str, alpha: float, level: float, bets: NDArray | None) -> int:
+    if bets is None:
+        return bounds.least_n_exact(alpha, level)
+    return math.ceil(-math.log(level) / math.log1p(float(bets.max()) * alpha))
+
+
+def _least_n_at_rate(
+    scan: tuple[Candidate, ...], losses: ItemLosses, bound: str, alpha: float, level: float,
+    bets: NDArray | None,
+) -> int | None:
+    if bets is not None:
+        if len(losses.selected) == 0:
+            return None
+        growth = bounds.log_wealth_terms(losses.selected, losses.wrong, alpha, bets).mean(axis=0)
+        return math.ceil(-math.log(level) / growth.max()) if growth.max() > 0 else None
+    tried = [row for row in scan if row.n]
+    if not tried:
+        return None
+    best = min(tried, key=lambda row: (row.errors / row.n, -row.n))
+    return bounds.least_n_at_rate(best.errors, best.n, alpha, level)
+
+
+def _stability(
+    losses: ItemLosses, bound: str, alpha: float, bets: NDArray | None, level: float,
+    order: NDArray | None, redraws: int, seed: int,
+) -> float | None:
+    n = len(losses.selected)
+    if redraws == 0 or n < 2:
+        return None
+    keys = np.random.default_rng(seed).random((redraws, n))
+    halves = (keys.argsort(axis=1).argsort(axis=1) < n // 2).astype(float)
+    passed = rejections(_p_values(losses, halves, bound, alpha, bets), level, order)
+    return float(passed.any(axis=1).mean())
+
+
+def _flags(at: Candidate, bound: str) -> tuple[str, ...]:
+    if bound != "normal":
+        return ()
+    flags = ["normal bound (S eq. 34): not valid at finite size"]
+    if at.errors == 0 or min(at.errors, at.n - at.errors) < 10:
+        flags.append(f"normal bound used at {at.errors} errors of {at.n}")
+    return tuple(flags)

@@ -1,0 +1,57 @@
+"""Cluster bootstrap: items are resampled within strata, as weights.
+
+A resample is a row of item weights, so every statistic that is a ratio of item sums is
+computed for all resamples by one matrix product, and all detectors share the draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from faithshift_bench.stats.intervals import Interval
+
+MAX_UNDEFINED = 0.05
+
+
+def item_weights(strata: ArrayLike, n_resamples: int, seed: int) -> NDArray[np.float64]:
+    """How often each item is drawn in each resample, drawn within its stratum.
+
+    Args:
+        strata: (I,) stratum of each item, in item order. The draws depend on this order, so
+            callers pass items sorted by id.
+        n_resamples: B.
+        seed: of the draws.
+
+    Returns:
+        (B, I) non-negative weights; each row sums, within a stratum, to its number of items.
+    """
+    labels = np.asarray(strata)
+    rng = np.random.default_rng(seed)
+    weights = np.zeros((n_resamples, len(labels)))
+    offsets = np.arange(n_resamples)[:, None]
+    for stratum in np.unique(labels):
+        members = np.flatnonzero(labels == stratum)
+        n = len(members)
+        draws = rng.integers(0, n, size=(n_resamples, n)) + offsets * n
+        counts = np.bincount(draws.ravel(), minlength=n_resamples * n)
+        weights[:, members] = counts.reshape(n_resamples, n)
+    return weights
+
+
+def percentile_interval(
+    draws: ArrayLike, confidence: float = 0.95, max_undefined: float = MAX_UNDEFINED
+) -> Interval | None:
+    """Percentile interval of bootstrap draws (B,); NaN marks a draw that is undefined.
+
+    Returns:
+        ``(low, high)``, or ``None`` where more than ``max_undefined`` of the draws (or all of
+        them) are undefined.
+    """
+    values = np.asarray(draws, dtype=float)
+    defined = values[~np.isnan(values)]
+    if len(defined) == 0 or len(values) - len(defined) > max_undefined * len(values):
+        return None
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return float(low), float(high)
