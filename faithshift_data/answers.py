@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from faithshift_data.errors import InputError
+from faithshift_data.markup import boxes, clean
 from faithshift_data.schema import AnswerKind, AnswerStatus
 
 
@@ -51,7 +51,7 @@ def extract_answer(
         raise InputError("unknown", field="kind", expected=list(AnswerKind), got=kind)
     if text is None or not text.strip():
         return ExtractedAnswer(None, AnswerStatus.NONE, "empty text")
-    cleaned = _clean(text)
+    cleaned = clean(text)
     read = {"letter": _letter, "number": _number, "text": _text}[kind]
     for window, where in _stated(cleaned):
         found = read(window, options, where)
@@ -73,36 +73,6 @@ def _outside(value: str) -> ExtractedAnswer:
     return ExtractedAnswer(None, AnswerStatus.OUT_OF_SET, f"{value!r} is not an option")
 
 
-# --- cleaning -----------------------------------------------------------------------------
-
-_CHARACTERS: dict[int, Any] = {0xFF01 + i: 0x21 + i for i in range(94)}
-_CHARACTERS |= dict.fromkeys((0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xAD), None)
-_CHARACTERS |= dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2212), "-")
-_CHARACTERS |= {0x2044: "/", 0x201C: '"', 0x201D: '"', 0x2018: "'", 0x2019: "'"}
-_SPACES = dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
-_THIN = re.compile("(?<=\\d)(?:\\{,\\}|\\\\,|\\\\!|[\u00a0\u2009\u202f])(?=\\d{3}(?!\\d))")
-_WRAP = re.compile(
-    r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|mbox|bf|rm)\s*\{([^{}]*)\}"
-)
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_NEXT_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:Q|Question)\s*\d*\s*:")
-_MARKDOWN = re.compile(
-    r"(?<!\d)\*\*|\*\*(?!\d)|__|`|(?<![\w)*])\*(?=[A-Za-z(])|(?<=[\w).])\*(?!\w)"
-)
-
-
-def _clean(text: str) -> str:
-    text = _THIN.sub(",", text.translate(_CHARACTERS)).translate(_SPACES)
-    text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
-    for pattern, new in ((_WRAP, r"\1"), (_FRACTION, r"\1/\2")):
-        previous = None
-        while previous != text:
-            previous, text = text, pattern.sub(new, text)
-    text = re.sub(r"\\[()\[\]]|\\(?:left|right|displaystyle)\b|\$(?!\s?\d)|\\[;:!, ]", " ", text)
-    text = text.replace(r"\%", "%").replace(r"\$", "$")
-    return _MARKDOWN.sub("", text).strip()
-
-
 # --- where an answer is stated --------------------------------------------------------------
 
 _NOUN = r"answer|solution|choice|option|result|antwort|respuesta|réponse|cevap"
@@ -118,7 +88,7 @@ _PHRASE = re.compile(
 def _stated(text: str) -> Iterator[tuple[str, str]]:
     """Windows after the places that state an answer, last place first."""
     places = [(m.start(), _window(text[m.end() :]), "stated") for m in _PHRASE.finditer(text)]
-    places += [(at, content, "boxed") for at, content in _boxes(text)]
+    places += [(at, content, "boxed") for at, content in boxes(text)]
     for _, window, where in sorted(places, key=lambda place: place[0], reverse=True):
         yield window, where
 
@@ -126,22 +96,10 @@ def _stated(text: str) -> Iterator[tuple[str, str]]:
 def _window(rest: str) -> str:
     """The rest of the sentence; a heading with nothing beside it looks at the next line."""
     rest = rest.lstrip(" \n\t:")
-    boxes = _boxes(rest)
-    if boxes and not rest[: boxes[0][0]].strip():
-        return boxes[0][1]
+    boxed = boxes(rest)
+    if boxed and not rest[: boxed[0][0]].strip():
+        return boxed[0][1]
     return re.split(r"\n|(?<=[\w)%\]}\"])[.!?;]\s+(?=\S)", rest, maxsplit=1)[0].strip()
-
-
-def _boxes(text: str) -> list[tuple[int, str]]:
-    found = []
-    for match in re.finditer(r"\\(?:boxed|fbox)\s*\{", text):
-        depth = 1
-        for at in range(match.end(), len(text)):
-            depth += {"{": 1, "}": -1}.get(text[at], 0)
-            if depth == 0:
-                found.append((match.start(), text[match.end() : at].strip()))
-                break
-    return found
 
 
 # --- letters --------------------------------------------------------------------------------
@@ -333,7 +291,7 @@ def _same(left: str, right: str) -> bool:
     a, b = _value(left), _value(right)
     if a is not None and b is not None:
         return a == b
-    return _plain(left).casefold() == _plain(_clean(right)).casefold()
+    return _plain(left).casefold() == _plain(clean(right)).casefold()
 
 
 def _value(text: str) -> Fraction | None:

@@ -115,6 +115,7 @@ _GO_ON_BEFORE_LOWER = (
 _ALWAYS_GO_ON = "dr mr mrs ms prof st fig eq eqs e.g i.e cf vs approx"
 _END = re.compile(r"[ \t]*\n\s*|[.!?…]+[\"'”’)\]*]*\s+|[。！？]\s*")
 _LABEL = re.compile(r"\s*(?:[-*#>•]\s*)*\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]\s+\Z")
+_LABELLED = re.compile(r"\d{1,3}[.)]\s")
 
 
 def split_steps(text: str) -> list[str]:
@@ -156,5 +157,5 @@ def _ends_step(text: str, start: int, match: re.Match[str]) -> bool:
     ):
         return False
     if following.isdigit() and before[-1:].isdigit():
-        return False
+        return bool(_LABELLED.match(text, match.end()))
     return not following.islower()
