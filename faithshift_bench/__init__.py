@@ -14,7 +14,7 @@ _HOME = {
     "AxisRate": "metrics.rates",
     "Certificate": "risk.certificate",
     "InputError": "",
-    "Protocol": "core",
+    "Protocol": "risk.protocol",
     "RateResult": "metrics.rates",
     "Report": "report",
     "ScoreTable": "scores",
@@ -51,7 +51,6 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from faithshift_bench.board import render_board as render_board
-    from faithshift_bench.core import Protocol as Protocol
     from faithshift_bench.core import evaluate_arrays as evaluate_arrays
     from faithshift_bench.evaluation import evaluate_scores as evaluate_scores
     from faithshift_bench.frame import build_frame as build_frame
@@ -68,5 +67,6 @@ if TYPE_CHECKING:
     from faithshift_bench.report import Report as Report
     from faithshift_bench.risk.certificate import Certificate as Certificate
     from faithshift_bench.risk.certificate import certify as certify
+    from faithshift_bench.risk.protocol import Protocol as Protocol
     from faithshift_bench.scores import ScoreTable as ScoreTable
     from faithshift_data.errors import InputError as InputError

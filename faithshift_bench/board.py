@@ -30,10 +30,13 @@ def render_board(reports: Sequence[Report]) -> str:
     lines = [f"At full coverage ({first.data.get('name', 'data')}; every verdict committed)"]
     lines += text_table(FULL_COLUMNS, [full_row(r) for r in ordered])
     settings = first.settings
-    lines += ["", f"Certified at alpha {settings['alpha']:g}, delta {settings['delta']:g} "
-                  f"({settings['protocol']})"]
+    lines += [
+        "",
+        f"Certified at alpha {settings['alpha']:g}, delta {settings['delta']:g} "
+        f"({settings['protocol']})",
+    ]
     lines += text_table(CERTIFIED_COLUMNS, [certified_row(r) for r in ordered])
-    lines += [f"{'':2}{r.detector}: {reason}" for r in ordered if (reason := uncertified(r))]
+    lines += [f"  {r.detector}: none: {reason}" for r in ordered if (reason := uncertified(r))]
     lines += [""] + board_notes(ordered)
     return "\n".join(lines)
 
@@ -45,17 +48,32 @@ CERTIFIED_COLUMNS = ("detector", "seeds", "threshold", "coverage", "IVR", "AS", 
 def full_row(report: Report) -> tuple[str, ...]:
     """Cells of the first block."""
     point, spans = report.full, report.full["intervals"]
-    return (marked(report), figure(point["ivr"]), span(spans["ivr"]), figure(point["as"]),
-            span(spans["as"]), figure(point["hm"]), span(spans["hm"]),
-            f"{point['n_preserving']}/{point['n_altering']}", str(point["n_items"]))
+    return (
+        marked(report),
+        figure(point["ivr"]),
+        span(spans["ivr"]),
+        figure(point["as"]),
+        span(spans["as"]),
+        figure(point["hm"]),
+        span(spans["hm"]),
+        f"{point['n_preserving']}/{point['n_altering']}",
+        str(point["n_items"]),
+    )
 
 
 def certified_row(report: Report) -> tuple[str, ...]:
     """Cells of the second block."""
     point = report.certified
-    return (marked(report), point.get("seeds_certified", "-"), figure(point.get("threshold")),
-            figure(point["coverage"]), figure(point["ivr"]), figure(point["as"]),
-            figure(point["mfs"]), span(point["intervals"]["mfs"]))
+    return (
+        marked(report),
+        point.get("seeds_certified", "-"),
+        figure(point.get("threshold")),
+        figure(point["coverage"]),
+        figure(point["ivr"]),
+        figure(point["as"]),
+        figure(point["mfs"]),
+        span(point["intervals"]["mfs"]),
+    )
 
 
 def uncertified(report: Report) -> str | None:
@@ -63,9 +81,9 @@ def uncertified(report: Report) -> str | None:
     point = report.certified
     if point["certified"]:
         return None
-    parts = [f"none: {point['reason']}"]
+    parts = [point["reason"]]
     if point.get("least_n") is not None:
-        parts.append(f"at least {point['least_n']} without an error")
+        parts.append(f"at least {point['least_n']} needed without an error")
         least = point["least_alpha_exploratory"]
         parts.append(f"smallest alpha that could have been certified {least:.2f} (exploratory)")
     return "; ".join(parts)
@@ -77,17 +95,26 @@ def board_notes(reports: Sequence[Report]) -> list[str]:
     fold = first.data["folds"]["test"]
     notes = []
     if any(r.reads_label_evidence for r in reports):
-        notes.append(f"{MARK} reads evidence of the kind that constructed labels rest on; "
-                     "not ranked against the others.")
-    notes.append(f"Label prior {figure(fold['label_prior'])} faithful; a constant verdict errs at "
-                 f"{figure(fold['trivial_risk'])}"
-                 + (": a constant certifies." if first.data["trivial_certifies"] else "."))
-    shares = [f"{r.detector} {figure(r.full['chance']['ivr'])}/{figure(r.full['chance']['as'])}"
-              for r in reports]
+        notes.append(
+            f"{MARK} reads evidence of the kind that constructed labels rest on; "
+            "not ranked against the others."
+        )
+    notes.append(
+        f"Label prior {figure(fold['label_prior'])} faithful; a constant verdict errs at "
+        f"{figure(fold['trivial_risk'])}"
+        + (": a constant certifies." if first.data["trivial_certifies"] else ".")
+    )
+    shares = [
+        f"{r.detector} {figure(r.full['chance']['ivr'])}/{figure(r.full['chance']['as'])}"
+        for r in reports
+    ]
     notes.append("Chance IVR/AS at the same share of faithful verdicts: " + ", ".join(shares) + ".")
     rows = [*first.full["ivr_by_axis"], *first.full["as_by_axis"]]
-    for flag, text in (("few", "under 30 pairs"), ("thin", "too few pairs, left out"),
-                       ("undefined", "no pair")):
+    for flag, text in (
+        ("few", "under 30 pairs"),
+        ("thin", "too few pairs, left out"),
+        ("undefined", "no pair"),
+    ):
         named = [f"{row['axis']} ({row['n_pairs']})" for row in rows if row["flag"] == flag]
         if named:
             notes.append(f"{text[0].upper()}{text[1:]}: {', '.join(named)}.")
@@ -112,6 +139,10 @@ def span(interval: Any) -> str:
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Left-aligned first column, the rest right-aligned."""
     widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
-    return ["  ".join(cell.ljust(w) if k == 0 else cell.rjust(w)
-                      for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
-            for row in (header, *rows)]
+    return [
+        "  ".join(
+            cell.ljust(w) if k == 0 else cell.rjust(w)
+            for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (header, *rows)
+    ]

@@ -13,44 +13,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faithshift_bench.frame import Frame
+from faithshift_bench.frame import Frame, describe
 from faithshift_bench.metrics.verdicts import Threshold, margin, youden_threshold
-from faithshift_bench.points import Point, number, operating_point
+from faithshift_bench.points import Point, operating_point
 from faithshift_bench.risk.certificate import COVERS, Certificate, certify
+from faithshift_bench.risk.protocol import DEFAULT, ONE_PER_ITEM, PUBLISHED, Protocol
 from faithshift_bench.stats import item_weights
 from faithshift_data.errors import InputError
+
+__all__ = [
+    "DEFAULT",
+    "MIN_PAIRS",
+    "ONE_PER_ITEM",
+    "PUBLISHED",
+    "Evaluation",
+    "Protocol",
+    "evaluate_arrays",
+]
 
 MIN_PAIRS = 10
 REDRAWS = 200
 CONDITIONAL = (
     "Intervals resample test items within domain, with tau and the certified threshold frozen."
 )
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How certificates are made; fixed by the protocol's version, not chosen after a result."""
-
-    unit: str = "clustered"
-    bound: str = "betting"
-    grid: str | tuple[float, ...] = "q5"
-    multiplicity: str = "fixed_sequence"
-
-    @property
-    def name(self) -> str:
-        """``unit/bound/grid/multiplicity``."""
-        grid = self.grid if isinstance(self.grid, str) else f"{len(self.grid)} thresholds"
-        return f"{self.unit}/{self.bound}/{grid}/{self.multiplicity}"
-
-    @property
-    def needs_tune(self) -> bool:
-        """Whether labelled tune rows are needed (bets, order, or grid)."""
-        return "betting" in self.bound or self.multiplicity != "bonferroni" or self.grid == "q5"
-
-
-DEFAULT = Protocol()
-ONE_PER_ITEM = Protocol("one_per_item", "exact", "q5", "fixed_sequence")
-PUBLISHED = Protocol("one_per_item", "exact", "k/20", "bonferroni")
 
 
 @dataclass(frozen=True)
@@ -122,18 +107,22 @@ def evaluate_arrays(
     flags += sorted({tau.flag for tau in taus if tau.flag})
     cuts = np.array([tau.tau for tau in taus])
     verdicts = (values > cuts[:, None]).astype(np.int8)
-    trust = given if given is not None else np.array(
-        [margin(row, tau) for row, tau in zip(values, cuts, strict=True)])
+    trust = (
+        given
+        if given is not None
+        else np.array([margin(row, tau) for row, tau in zip(values, cuts, strict=True)])
+    )
 
+    calibrated = len(frame.rows("calib")) > 0
     protocols = [protocol, *(p for p in beside if p != protocol)]
     if len(frame.rows("tune", labelled=True)) == 0:
-        if protocol.needs_tune:
+        if protocol.needs_tune and calibrated:
             flags.append(f"no labelled tune rows: certified by {PUBLISHED.name}")
         protocols = [PUBLISHED, *(p for p in protocols if not p.needs_tune and p != PUBLISHED)]
-    calibrated = len(frame.rows("calib")) > 0
     weights = _weights(frame, n_resamples, seed)
     full, full_rows = operating_point(
-        frame, verdicts, trust, [0.0] * len(values), weights, min_pairs)
+        frame, verdicts, trust, [0.0] * len(values), weights, min_pairs
+    )
     results = []
     for number_, each in enumerate(protocols):
         certificates = [
@@ -142,34 +131,55 @@ def evaluate_arrays(
         ]
         stars = [c.threshold if calibrated else None for c in certificates]
         point, rows = operating_point(
-            frame, verdicts, trust, stars, None if number_ else weights, min_pairs)
+            frame, verdicts, trust, stars, None if number_ else weights, min_pairs
+        )
         results.append((each, certificates, point, rows))
     _, certificates, certified, certified_rows = results[0]
     certified.update(_verdict_of(certificates, calibrated))
     full.update({"certified": False, "reason": "everything committed, no certificate"})
     if not calibrated:
         for point in (certified, *certified_rows):
-            point.update(dict.fromkeys((k for k, v in point.items() if k.startswith(
-                ("mfs", "coverage")) and not isinstance(v, dict))))
+            point.update(
+                dict.fromkeys(
+                    (
+                        k
+                        for k, v in point.items()
+                        if k.startswith(("mfs", "coverage")) and not isinstance(v, dict)
+                    )
+                )
+            )
     name = "certified" if calibrated else "full"
     return Evaluation(
         headline={"operating_point": name, **(certified if calibrated else full)},
         full=full,
         certified=certified,
         seeds=[
-            {"seed": s, "tau": tau.tau, "tau_flag": tau.flag, "full": f, "certified": c,
-             "certificate": asdict(certificate) if calibrated else None}
+            {
+                "seed": s,
+                "tau": tau.tau,
+                "tau_flag": tau.flag,
+                "full": f,
+                "certified": c,
+                "certificate": asdict(certificate) if calibrated else None,
+            }
             for s, tau, f, c, certificate in zip(
-                names, taus, full_rows, certified_rows, certificates, strict=True)
+                names, taus, full_rows, certified_rows, certificates, strict=True
+            )
         ],
         beside=[_summary(*result) for result in results[1:]] if calibrated else [],
         settings={
-            "alpha": alpha, "delta": delta, "protocol": protocols[0].name,
-            "threshold": threshold, "confidence": "margin" if given is None else "given",
-            "n_resamples": n_resamples, "seed": seed, "draw_seed": draw_seed,
-            "min_pairs": min_pairs, "redraws": redraws,
+            "alpha": alpha,
+            "delta": delta,
+            "protocol": protocols[0].name,
+            "threshold": threshold,
+            "confidence": "margin" if given is None else "given",
+            "n_resamples": n_resamples,
+            "seed": seed,
+            "draw_seed": draw_seed,
+            "min_pairs": min_pairs,
+            "redraws": redraws,
         },
-        data=_describe(frame, alpha),
+        data=describe(frame, alpha),
         flags=flags,
         notes=[COVERS, CONDITIONAL],
     )
@@ -178,13 +188,22 @@ def evaluate_arrays(
 def _scores(frame: Frame, values: ArrayLike, field_name: str) -> NDArray[np.float64]:
     array = np.atleast_2d(np.asarray(values, dtype=float))
     if array.ndim != 2 or array.shape[1] != len(frame.trace_id) or len(array) == 0:
-        raise InputError("wrong shape", field=field_name, got=array.shape,
-                         expected=f"(seeds, {len(frame.trace_id)})")
+        raise InputError(
+            "wrong shape",
+            field=field_name,
+            got=array.shape,
+            expected=f"(seeds, {len(frame.trace_id)})",
+        )
     bad = ~((array >= 0) & (array <= 1))
     if bad.any():
         s, row = np.argwhere(bad)[0]
-        raise InputError("out of range", row=frame.trace_id[row], field=field_name,
-                         expected="a number in [0, 1]", got=array[s, row])
+        raise InputError(
+            "out of range",
+            row=frame.trace_id[row],
+            field=field_name,
+            expected="a number in [0, 1]",
+            got=array[s, row],
+        )
     return array
 
 
@@ -193,22 +212,43 @@ def _tau(frame: Frame, row: NDArray[np.float64], threshold: float | str) -> Thre
         tune = frame.rows("tune")
         return youden_threshold(row[tune], frame.label[tune])
     if isinstance(threshold, str) or not 0 <= threshold <= 1:
-        raise InputError("bad threshold", field="threshold", got=threshold,
-                         expected='"youden" or a number in [0, 1]')
+        raise InputError(
+            "bad threshold",
+            field="threshold",
+            got=threshold,
+            expected='"youden" or a number in [0, 1]',
+        )
     return Threshold(float(threshold), None)
 
 
 def _certificate(
-    frame: Frame, verdict: NDArray[np.int8], trust: NDArray[np.float64], protocol: Protocol,
-    alpha: float, delta: float, draw_seed: int, redraws: int,
+    frame: Frame,
+    verdict: NDArray[np.int8],
+    trust: NDArray[np.float64],
+    protocol: Protocol,
+    alpha: float,
+    delta: float,
+    draw_seed: int,
+    redraws: int,
 ) -> Certificate:
-    calib, tune = ((trust[rows], verdict[rows] != frame.label[rows], frame.items[frame.item[rows]])
-                   for rows in (frame.rows("calib", labelled=True),
-                                frame.rows("tune", labelled=True)))
+    calib, tune = (
+        (trust[rows], verdict[rows] != frame.label[rows], frame.items[frame.item[rows]])
+        for rows in (frame.rows("calib", labelled=True), frame.rows("tune", labelled=True))
+    )
     return certify(
-        calib[0], calib[1], groups=calib[2], unit=protocol.unit, bound=protocol.bound,
-        multiplicity=protocol.multiplicity, alpha=alpha, delta=delta, thresholds=protocol.grid,
-        seed=draw_seed, tune=tune, redraws=redraws)
+        calib[0],
+        calib[1],
+        groups=calib[2],
+        unit=protocol.unit,
+        bound=protocol.bound,
+        multiplicity=protocol.multiplicity,
+        alpha=alpha,
+        delta=delta,
+        thresholds=protocol.grid,
+        seed=draw_seed,
+        tune=tune,
+        redraws=redraws,
+    )
 
 
 def _weights(frame: Frame, n_resamples: int, seed: int) -> NDArray[np.float64] | None:
@@ -244,38 +284,17 @@ def _summary(
     return {
         "protocol": protocol.name,
         **{k: point[k] for k in ("mfs", "hm", "coverage", "ivr", "as")},
-        **{k: verdict[k] for k in ("certified", "seeds_certified", "threshold", "reason",
-                                   "least_n", "least_alpha_exploratory", "p_certify")},
+        **{
+            k: verdict[k]
+            for k in (
+                "certified",
+                "seeds_certified",
+                "threshold",
+                "reason",
+                "least_n",
+                "least_alpha_exploratory",
+                "p_certify",
+            )
+        },
         "thresholds": [row["threshold"] for row in rows],
-    }
-
-
-def _describe(frame: Frame, alpha: float) -> dict[str, Any]:
-    """Counts of rows, items and labels by fold, the label prior and the trivial risk."""
-    folds: dict[str, Any] = {}
-    for fold in ("tune", "calib", "test"):
-        rows, labelled = frame.rows(fold), frame.rows(fold, labelled=True)
-        if len(rows) == 0:
-            continue
-        items = frame.item[labelled]
-        sizes = np.bincount(items, minlength=len(frame.items))
-        weight = 1.0 / sizes[items]
-        prior = number(float("nan") if len(items) == 0 else
-                       np.average(frame.label[labelled], weights=weight))
-        folds[fold] = {
-            "n_traces": len(rows),
-            "n_labelled": len(labelled),
-            "n_faithful": int((frame.label[rows] == 1).sum()),
-            "n_items": len(np.unique(frame.item[rows])),
-            "label_prior": prior,
-            "trivial_risk": None if prior is None else min(prior, 1 - prior),
-        }
-    trivial = folds["test"]["trivial_risk"]
-    return {
-        "folds": folds,
-        "trivial_certifies": trivial is not None and trivial <= alpha,
-        "n_preserving_verified": len(frame.preserving),
-        "n_altering_verified": len(frame.altering),
-        "n_dropped": sum(frame.dropped.values()),
-        "dropped": frame.dropped,
     }

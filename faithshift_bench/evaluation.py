@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def evaluate_scores(
     scores: Any,
-    data: str | FaithShift = "mini",
+    data: str | Path | FaithShift = "mini",
     *,
     alpha: float = 0.25,
     delta: float = 0.05,
@@ -63,18 +64,32 @@ def evaluate_scores(
     import faithshift_data as fd
 
     table = ScoreTable.load(scores)
-    ds = fd.open(data) if not hasattr(data, "table") else data
+    ds = fd.open(data) if isinstance(data, str | Path) else data
     frame, train = frame_of(ds)
     aligned = table.align(frame.trace_id, ignore=train)
     chosen: str | tuple[float, ...] = (
-        grid if isinstance(grid, str) else tuple(float(t) for t in np.asarray(grid)))
+        grid if isinstance(grid, str) else tuple(float(t) for t in np.asarray(grid))
+    )
     evaluation = evaluate_arrays(
-        frame, aligned.scores, aligned.confidence, seeds=aligned.seeds, threshold=threshold,
-        alpha=alpha, delta=delta, protocol=Protocol(unit, bound, chosen, multiplicity),
-        n_resamples=n_resamples, seed=seed, draw_seed=ds.manifest.draw_seed, min_pairs=min_pairs)
+        frame,
+        aligned.scores,
+        aligned.confidence,
+        seeds=aligned.seeds,
+        threshold=threshold,
+        alpha=alpha,
+        delta=delta,
+        protocol=Protocol(unit, bound, chosen, multiplicity),
+        n_resamples=n_resamples,
+        seed=seed,
+        draw_seed=ds.manifest.draw_seed,
+        min_pairs=min_pairs,
+    )
     evaluation.data.update(
-        name=ds.manifest.name, version=ds.manifest.version, hash=data_hash(ds.manifest.files),
-        n_train_rows_ignored=aligned.n_ignored)
+        name=ds.manifest.name,
+        version=ds.manifest.version,
+        hash=data_hash(ds.manifest.files),
+        n_train_rows_ignored=aligned.n_ignored,
+    )
     about = table.about
     return Report.of(
         evaluation,
@@ -87,20 +102,23 @@ def evaluate_scores(
 
 def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
     """The arrays an evaluation needs from an open dataset, and the ids of its train traces."""
-    traces = ds.table("traces").select(
-        ["trace_id", "item_id", "split", "fold", "domain", "label"])
+    traces = ds.table("traces").select(["trace_id", "item_id", "split", "fold", "domain", "label"])
     column = {name: traces[name].to_pylist() for name in traces.column_names}
     split = np.array(column["split"], dtype=np.str_)
     keep = np.flatnonzero(split != "train")
-    fold = ["test" if s == "test" else (f or "") for s, f in
-            zip(column["split"], column["fold"], strict=True)]
+    fold = [
+        "test" if s == "test" else (f or "")
+        for s, f in zip(column["split"], column["fold"], strict=True)
+    ]
     label = [-1 if value is None else value for value in column["label"]]
     pairs = ds.table("pairs").select(
-        ["axis", "kind", "anchor_id", "partner_id", "split", "verified", "dropped_because"])
+        ["axis", "kind", "anchor_id", "partner_id", "split", "verified", "dropped_because"]
+    )
     pair = {name: pairs[name].to_pylist() for name in pairs.column_names}
     here = [i for i, s in enumerate(pair["split"]) if s != "train"]
-    reasons = ["" if pair["verified"][i] else (pair["dropped_because"][i] or "unverified")
-               for i in here]
+    reasons = [
+        "" if pair["verified"][i] else (pair["dropped_because"][i] or "unverified") for i in here
+    ]
     frame = build_frame(
         *(np.array(c)[keep] for c in (column["trace_id"], column["item_id"], label)),
         fold=np.array(fold)[keep],

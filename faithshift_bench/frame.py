@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ class Pairs:
     axes: tuple[str, ...]
 
     def __len__(self) -> int:
+        """The number of pairs."""
         return len(self.anchor)
 
 
@@ -134,12 +136,17 @@ def build_frame(
     stratum = _one_each(code, domain_code, items, "domain", source)
     _one_each(code, fold_code, items, "fold", source)
 
-    ends = [_column(x, None, name, source) for x, name in
-            ((anchor_id, "anchor_id"), (partner_id, "partner_id"))]
+    ends = [
+        _column(x, None, name, source)
+        for x, name in ((anchor_id, "anchor_id"), (partner_id, "partner_id"))
+    ]
     p = len(ends[0])
     axes, kinds = _column(axis, p, "axis", source), _column(kind, p, "kind", source)
-    reasons = np.full(p, "") if dropped_because is None else _column(
-        dropped_because, p, "dropped_because", source)
+    reasons = (
+        np.full(p, "")
+        if dropped_because is None
+        else _column(dropped_because, p, "dropped_because", source)
+    )
     anchor, partner = (
         _lookup(ids, end, name, source)
         for end, name in zip(ends, ("anchor_id", "partner_id"), strict=True)
@@ -147,8 +154,8 @@ def build_frame(
     _first(ends[1][code[anchor] != code[partner]], "pair of two items", source, "item_id")
     _first(ends[1][folds[anchor] != folds[partner]], "pair of two folds", source, "fold")
     order = np.lexsort((partner, anchor, axes, kinds))
-    anchor, partner, axes, kinds, reasons = (x[order] for x in (anchor, partner, axes, kinds,
-                                                                reasons))
+    anchor, partner = anchor[order], partner[order]
+    axes, kinds, reasons = axes[order], kinds[order], reasons[order]
     same = (anchor[1:] == anchor[:-1]) & (partner[1:] == partner[:-1]) & (axes[1:] == axes[:-1])
     _first(ids[partner[1:][same & (kinds[1:] == kinds[:-1])]], "repeated pair", source, "pairs")
 
@@ -158,7 +165,8 @@ def build_frame(
     keep = in_test & wanted
     for row in np.flatnonzero(keep):
         fault = str(reasons[row]) or pair_fault(
-            kinds[row], int(labels[anchor[row]]), int(labels[partner[row]]))
+            kinds[row], int(labels[anchor[row]]), int(labels[partner[row]])
+        )
         if fault:
             dropped[fault] += 1
             keep[row] = False
@@ -170,8 +178,48 @@ def build_frame(
         direction = np.sign(labels[b].astype(int) - labels[a]).astype(np.int8)
         return Pairs(which, a, b, code[a], codes, direction, tuple(str(x) for x in names))
 
-    return Frame(ids, code, items, stratum, folds, labels.astype(np.int8),
-                 pairs(Kind.PRESERVING), pairs(Kind.ALTERING), dict(sorted(dropped.items())))
+    return Frame(
+        ids,
+        code,
+        items,
+        stratum,
+        folds,
+        labels.astype(np.int8),
+        pairs(Kind.PRESERVING),
+        pairs(Kind.ALTERING),
+        dict(sorted(dropped.items())),
+    )
+
+
+def describe(frame: Frame, alpha: float) -> dict[str, Any]:
+    """Counts of rows, items and labels by fold, the label prior and the trivial risk."""
+    folds: dict[str, Any] = {}
+    for fold in ("tune", "calib", "test"):
+        rows, labelled = frame.rows(fold), frame.rows(fold, labelled=True)
+        if len(rows) == 0:
+            continue
+        items = frame.item[labelled]
+        sizes = np.bincount(items, minlength=len(frame.items))
+        weight = 1.0 / sizes[items]
+        labels = frame.label[labelled]
+        prior = float(np.average(labels, weights=weight)) if len(items) else None
+        folds[fold] = {
+            "n_traces": len(rows),
+            "n_labelled": len(labelled),
+            "n_faithful": int((frame.label[rows] == 1).sum()),
+            "n_items": len(np.unique(frame.item[rows])),
+            "label_prior": prior,
+            "trivial_risk": None if prior is None else min(prior, 1 - prior),
+        }
+    trivial = folds["test"]["trivial_risk"]
+    return {
+        "folds": folds,
+        "trivial_certifies": trivial is not None and trivial <= alpha,
+        "n_preserving_verified": len(frame.preserving),
+        "n_altering_verified": len(frame.altering),
+        "n_dropped": sum(frame.dropped.values()),
+        "dropped": frame.dropped,
+    }
 
 
 def _column(values: ArrayLike, n: int | None, name: str, source: str) -> NDArray[np.str_]:
@@ -181,8 +229,9 @@ def _column(values: ArrayLike, n: int | None, name: str, source: str) -> NDArray
     return array
 
 
-def _first(rows: NDArray, message: str, source: str, field: str, expected: str | None = None
-           ) -> None:
+def _first(
+    rows: NDArray, message: str, source: str, field: str, expected: str | None = None
+) -> None:
     if len(rows):
         raise InputError(message, file=source, row=rows[0], field=field, expected=expected)
 

@@ -30,17 +30,24 @@ def report_markdown(report: Report) -> str:
     parts = [
         f"# {report.detector} on {data.get('name', 'data')} {data.get('version', '')}".rstrip(),
         f"Headline: {report.headline['operating_point']}, MFS {figure(report.headline['mfs'])}.",
-        "## At full coverage", _table(FULL_COLUMNS, [full_row(report)]),
+        "## At full coverage",
+        _table(FULL_COLUMNS, [full_row(report)]),
         f"## Certified at alpha {settings['alpha']:g}, delta {settings['delta']:g}",
         _table(CERTIFIED_COLUMNS, [certified_row(report)]),
     ]
     if reason := uncertified(report):
-        parts.append(f"Nothing certified. {reason[0].upper()}{reason[1:]}.")
-    parts += ["## By axis, at full coverage", _table(AXIS_COLUMNS, axis_rows(report.full)),
-              "## By seed", _table(SEED_COLUMNS, seed_rows(report))]
+        parts.append(f"Nothing certified: {reason}.")
+    parts += [
+        "## By axis, at full coverage",
+        _table(AXIS_COLUMNS, axis_rows(report.full)),
+        "## By seed",
+        _table(SEED_COLUMNS, seed_rows(report)),
+    ]
     if report.beside:
-        parts += [f"## Other certificates (counted: {settings['protocol']})",
-                  _table(BESIDE_COLUMNS, beside_rows(report))]
+        parts += [
+            f"## Other certificates (counted: {settings['protocol']})",
+            _table(BESIDE_COLUMNS, beside_rows(report)),
+        ]
     lines = [*report.flags, *details(report), *board_notes([report])]
     parts += ["## Notes", "\n".join(f"- {line}" for line in lines)]
     return "\n\n".join(parts) + "\n"
@@ -67,10 +74,13 @@ def reports_html(reports: Sequence[Report]) -> str:
         notes=board_notes(ordered) if ordered else [],
         bars=[_bars(r) for r in ordered],
         sections=[
-            {"report": r, "axes": (AXIS_COLUMNS, axis_rows(r.full)),
-             "seeds": (SEED_COLUMNS, seed_rows(r)),
-             "beside": (BESIDE_COLUMNS, beside_rows(r)),
-             "lines": [*r.flags, *details(r)]}
+            {
+                "report": r,
+                "axes": (AXIS_COLUMNS, axis_rows(r.full)),
+                "seeds": (SEED_COLUMNS, seed_rows(r)),
+                "beside": (BESIDE_COLUMNS, beside_rows(r)),
+                "lines": [*r.flags, *details(r)],
+            }
             for r in ordered
         ],
     )
@@ -78,29 +88,61 @@ def reports_html(reports: Sequence[Report]) -> str:
 
 def axis_rows(point: dict[str, Any]) -> list[tuple[str, ...]]:
     """Cells of the per-axis table: IVR of preserving axes, AS of altering ones."""
-    return [
-        (row["axis"], kind, figure(row["value"]), span(row["interval"]), str(row["n_pairs"]),
-         "/".join(map(str, sorted(set(row["n_counted"])))), str(row["n_items"]), row["flag"])
-        for kind, key in (("IVR", "ivr_by_axis"), ("AS", "as_by_axis")) for row in point[key]
-    ]
+    rows: list[tuple[str, ...]] = []
+    for kind, key in (("IVR", "ivr_by_axis"), ("AS", "as_by_axis")):
+        for row in point[key]:
+            counted = "/".join(map(str, sorted(set(row["n_counted"]))))
+            rows.append(
+                (
+                    row["axis"],
+                    kind,
+                    figure(row["value"]),
+                    span(row["interval"]),
+                    str(row["n_pairs"]),
+                    counted,
+                    str(row["n_items"]),
+                    row["flag"],
+                )
+            )
+    return rows
 
 
 def seed_rows(report: Report) -> list[tuple[str, ...]]:
     """Cells of the per-seed table."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for seed in report.seeds:
         full, certified = seed["full"], seed["certified"]
         why = seed["certificate"]["reason"] if seed["certificate"] else "-"
-        rows.append((str(seed["seed"]), figure(seed["tau"]), figure(full["ivr"]),
-                     figure(full["as"]), figure(full["hm"]), figure(certified["threshold"]),
-                     figure(certified["coverage"]), figure(certified["mfs"]), why))
+        rows.append(
+            (
+                str(seed["seed"]),
+                figure(seed["tau"]),
+                figure(full["ivr"]),
+                figure(full["as"]),
+                figure(full["hm"]),
+                figure(certified["threshold"]),
+                figure(certified["coverage"]),
+                figure(certified["mfs"]),
+                why,
+            )
+        )
     return rows
 
 
 def beside_rows(report: Report) -> list[tuple[str, ...]]:
     """Cells of the table of other certificate protocols."""
-    return [(row["protocol"], row["seeds_certified"], figure(row["coverage"]), figure(row["ivr"]),
-             figure(row["as"]), figure(row["mfs"]), row["reason"]) for row in report.beside]
+    return [
+        (
+            row["protocol"],
+            row["seeds_certified"],
+            figure(row["coverage"]),
+            figure(row["ivr"]),
+            figure(row["as"]),
+            figure(row["mfs"]),
+            row["reason"],
+        )
+        for row in report.beside
+    ]
 
 
 def details(report: Report) -> list[str]:
@@ -118,16 +160,22 @@ def details(report: Report) -> list[str]:
         f"AS {figure(certified['base_strict']['as'])}.",
     ]
     if certified.get("p_certify") is not None:
-        lines.append(f"Stability: {certified['p_certify']:.2f} of half-size re-draws of the "
-                     "calibration items certify.")
+        lines.append(
+            f"Stability: {certified['p_certify']:.2f} of half-size re-draws of the "
+            "calibration items certify."
+        )
     dropped = ", ".join(f"{reason} {n}" for reason, n in data["dropped"].items())
-    lines.append(f"Pairs verified: {data['n_preserving_verified']} preserving, "
-                 f"{data['n_altering_verified']} altering; dropped {data['n_dropped']}"
-                 + (f" ({dropped})." if dropped else "."))
+    lines.append(
+        f"Pairs verified: {data['n_preserving_verified']} preserving, "
+        f"{data['n_altering_verified']} altering; dropped {data['n_dropped']}"
+        + (f" ({dropped})." if dropped else ".")
+    )
     if "hash" in data:
-        lines.append(f"Data {data['name']} {data['version']}, hash {data['hash'][:16]}; "
-                     f"faithshift {report.version}; "
-                     f"{data['n_train_rows_ignored']} train rows ignored.")
+        lines.append(
+            f"Data {data['name']} {data['version']}, hash {data['hash'][:16]}; "
+            f"faithshift {report.version}; "
+            f"{data['n_train_rows_ignored']} train rows ignored."
+        )
     return lines
 
 
@@ -138,6 +186,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _bars(report: Report) -> dict[str, Any]:
     point = report.full
-    parts = (("1 - IVR", None if point["ivr"] is None else 1 - point["ivr"]),
-             ("AS", point["as"]), ("HM", point["hm"]), ("MFS", report.headline["mfs"]))
+    parts = (
+        ("1 - IVR", None if point["ivr"] is None else 1 - point["ivr"]),
+        ("AS", point["as"]),
+        ("HM", point["hm"]),
+        ("MFS", report.headline["mfs"]),
+    )
     return {"name": report.detector, "parts": [(name, value) for name, value in parts]}

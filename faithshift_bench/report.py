@@ -55,13 +55,23 @@ class Report:
 
     @classmethod
     def of(
-        cls, evaluation: Evaluation, *, detector: str, version: str, revision: str | None = None,
+        cls,
+        evaluation: Evaluation,
+        *,
+        detector: str,
+        version: str,
+        revision: str | None = None,
         reads_label_evidence: bool = False,
     ) -> Report:
         """A report from an evaluation; values become plain JSON (tuples become lists)."""
         parts = json.loads(canonical_json(asdict(evaluation)))
-        return cls(detector=detector, revision=revision, version=version,
-                   reads_label_evidence=reads_label_evidence, **parts)
+        return cls(
+            detector=detector,
+            revision=revision,
+            version=version,
+            reads_label_evidence=reads_label_evidence,
+            **parts,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """A copy as plain values."""
@@ -84,11 +94,17 @@ class Report:
         except ValueError as error:
             raise InputError("not JSON", file="report", got=str(error)) from None
         if not isinstance(value, dict):
-            raise InputError("not a report", file="report", expected="a JSON object",
-                             got=type(value).__name__)
+            raise InputError(
+                "not a report", file="report", expected="a JSON object", got=type(value).__name__
+            )
         if value.get("report_version") != REPORT_VERSION:
-            raise InputError("made by another version", file="report", field="report_version",
-                             expected=REPORT_VERSION, got=value.get("report_version"))
+            raise InputError(
+                "made by another version",
+                file="report",
+                field="report_version",
+                expected=REPORT_VERSION,
+                got=value.get("report_version"),
+            )
         known = {f.name for f in fields(cls)}
         for name in sorted(known ^ set(value)):
             fault = "missing key" if name in known else "unknown key"

@@ -7,9 +7,7 @@ once a seed; rows of train are ignored with a count. Rows are numbered from 0 in
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faithshift_bench.score_files import about_of, read_columns
 from faithshift_data.errors import InputError
 
 COLUMNS = ("trace_id", "seed", "score", "confidence")
-METADATA = b"faithshift"
 UNIT = "a finite number in [0, 1]"
 MAX_SEED = 2**31 - 1
 
@@ -55,6 +53,7 @@ class ScoreTable:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
+        """The number of rows."""
         return len(self.trace_id)
 
     @classmethod
@@ -70,15 +69,18 @@ class ScoreTable:
         if isinstance(scores, str | Path):
             path = Path(scores)
             source = source or path.name
-            columns, about = _read(path, source)
+            columns, about = read_columns(path, source)
         else:
             columns = _columns_of(scores)
-            about = _about(getattr(getattr(scores, "schema", None), "metadata", None))
+            about = about_of(getattr(getattr(scores, "schema", None), "metadata", None))
         return cls.from_columns(columns, source=source or "scores", about=about)
 
     @classmethod
     def from_columns(
-        cls, columns: Mapping[str, Iterable[Any]], *, source: str = "scores",
+        cls,
+        columns: Mapping[str, Iterable[Any]],
+        *,
+        source: str = "scores",
         about: Mapping[str, Any] | None = None,
     ) -> ScoreTable:
         """Check raw columns, each a sequence of n values.
@@ -89,17 +91,33 @@ class ScoreTable:
         """
         unknown = [str(name) for name in columns if name not in COLUMNS]
         if unknown:
-            raise InputError("unknown column", file=source, field=unknown[0],
-                             expected=" | ".join(COLUMNS), got=unknown[0])
+            raise InputError(
+                "unknown column",
+                file=source,
+                field=unknown[0],
+                expected=" | ".join(COLUMNS),
+                got=unknown[0],
+            )
         for name in ("trace_id", "score"):
             if name not in columns:
-                raise InputError("missing column", file=source, field=name, expected=name,
-                                 got=", ".join(map(str, columns)) or "no columns")
+                raise InputError(
+                    "missing column",
+                    file=source,
+                    field=name,
+                    expected=name,
+                    got=", ".join(map(str, columns)) or "no columns",
+                )
         ids = _each(columns["trace_id"], _text, source, "trace_id", "a non-empty string")
         n = len(ids)
         if n == 0:
-            raise InputError("no rows", file=source, row="-", field="trace_id",
-                             expected="a row a trace and seed", got="none")
+            raise InputError(
+                "no rows",
+                file=source,
+                row="-",
+                field="trace_id",
+                expected="a row a trace and seed",
+                got="none",
+            )
         seeds = [0] * n
         if "seed" in columns:
             seeds = _each(columns["seed"], _integer, source, "seed", "a whole number, 0 or more")
@@ -109,11 +127,22 @@ class ScoreTable:
             trust = _each(columns["confidence"], _unit, source, "confidence", UNIT)
         for name, column in (("seed", seeds), ("score", values), ("confidence", trust)):
             if column is not None and len(column) != n:
-                raise InputError("columns of unequal length", file=source, row=min(n, len(column)),
-                                 field=name, expected=f"{n} values", got=len(column))
+                raise InputError(
+                    "columns of unequal length",
+                    file=source,
+                    row=min(n, len(column)),
+                    field=name,
+                    expected=f"{n} values",
+                    got=len(column),
+                )
         return cls(
-            np.array(ids, dtype=np.str_), np.array(seeds, dtype=np.int64), np.array(values),
-            None if trust is None else np.array(trust), source, dict(about or {}))
+            np.array(ids, dtype=np.str_),
+            np.array(seeds, dtype=np.int64),
+            np.array(values),
+            None if trust is None else np.array(trust),
+            source,
+            dict(about or {}),
+        )
 
     def align(self, trace_id: NDArray[np.str_], ignore: Iterable[str] = ()) -> Aligned:
         """Match against the traces to be scored: once each, for every seed.
@@ -131,9 +160,14 @@ class ScoreTable:
         at = np.minimum(np.searchsorted(trace_id, ids), max(n - 1, 0))
         strange = np.flatnonzero(trace_id[at] != ids) if n else np.arange(len(ids))
         if len(strange):
-            raise InputError("unknown trace", file=self.source, row=int(rows[strange[0]]),
-                             field="trace_id", expected="a trace_id of the data",
-                             got=ids[strange[0]])
+            raise InputError(
+                "unknown trace",
+                file=self.source,
+                row=int(rows[strange[0]]),
+                field="trace_id",
+                expected="a trace_id of the data",
+                got=ids[strange[0]],
+            )
         seeds = np.unique(self.seed)
         cell = np.searchsorted(seeds, self.seed[rows]) * n + at
         first = np.full(len(seeds) * n, -1)
@@ -141,20 +175,34 @@ class ScoreTable:
         first[cell[order]] = order
         again = np.flatnonzero(first[cell] != np.arange(len(rows)))
         if len(again):
-            row, before = rows[again[0]], rows[first[cell[again[0]]]]
-            raise InputError("repeated row", file=self.source, row=int(row), field="trace_id",
-                             expected="each trace once a seed",
-                             got=f"{self.trace_id[row]} of seed {self.seed[row]} as in row {before}")
+            row, before = int(rows[again[0]]), int(rows[first[cell[again[0]]]])
+            repeat = f"{self.trace_id[row]} of seed {self.seed[row]} as in row {before}"
+            raise InputError(
+                "repeated row",
+                file=self.source,
+                row=row,
+                field="trace_id",
+                expected="each trace once a seed",
+                got=repeat,
+            )
         absent = np.flatnonzero(first < 0)
         if len(absent):
             seed, trace = seeds[absent[0] // n], trace_id[absent[0] % n]
-            raise InputError("missing row", file=self.source, row=f"{trace} of seed {seed}",
-                             field="trace_id", got=f"{len(absent)} missing",
-                             expected="every trace of validation and test once a seed")
+            raise InputError(
+                "missing row",
+                file=self.source,
+                row=f"{trace} of seed {seed}",
+                field="trace_id",
+                got=f"{len(absent)} missing",
+                expected="every trace of validation and test once a seed",
+            )
         placed = rows[first].reshape(len(seeds), n)
         return Aligned(
-            tuple(int(s) for s in seeds), self.score[placed],
-            None if self.confidence is None else self.confidence[placed], int(ignored.sum()))
+            tuple(int(s) for s in seeds),
+            self.score[placed],
+            None if self.confidence is None else self.confidence[placed],
+            int(ignored.sum()),
+        )
 
 
 def _each(
@@ -166,8 +214,9 @@ def _each(
             result.append(convert(value))
         except (ValueError, TypeError, OverflowError):
             got = "nothing" if value is None or value == "" else value
-            raise InputError("bad value", file=source, row=row, field=name, expected=expected,
-                             got=got) from None
+            raise InputError(
+                "bad value", file=source, row=row, field=name, expected=expected, got=got
+            ) from None
     return result
 
 
@@ -202,87 +251,11 @@ def _columns_of(scores: Any) -> dict[str, list[Any]]:
         # pandas: NaN stands for null, which _unit refuses all the same.
         return {str(name): list(scores[name]) for name in scores.columns}
     if isinstance(scores, Mapping):
-        return {str(k): v.tolist() if isinstance(v, np.ndarray) else list(v)
-                for k, v in scores.items()}
-    raise InputError("not scores", got=type(scores).__name__,
-                     expected="a path, ScoreTable, pyarrow Table, data frame or dict of columns")
-
-
-def _read(path: Path, source: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise InputError("unknown kind of file", file=source, field="name",
-                         expected=" | ".join(readers), got=path.suffix or "no ending")
-    if not path.is_file():
-        raise InputError("no such file", file=path, field="name", expected="a file",
-                         got="a folder" if path.is_dir() else "nothing")
-    try:
-        return reader(path, source)
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8", file=source, field="bytes", expected="UTF-8 text",
-                         got=f"byte {error.start}") from None
-
-
-def _read_parquet(path: Path, source: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError("not a Parquet file", file=source, field="bytes", expected="Parquet",
-                         got=str(error)) from None
-    names = table.column_names
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError("repeated column", file=source, field=twice, expected="each column once",
-                         got=names.count(twice))
-    return table.to_pydict(), _about(table.schema.metadata)
-
-
-def _read_csv(path: Path, source: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        lines: Iterator[list[str]] = csv.reader(file, strict=True)
-        try:
-            header = next(lines, [])
-            rows = [line for line in lines if line]
-        except csv.Error as error:
-            raise InputError("not CSV", file=source, field="line", expected="CSV",
-                             got=str(error)) from None
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise InputError("repeated column", file=source, field=twice, expected="each column once",
-                         got=header.count(twice))
-    for row, line in enumerate(rows):
-        if len(line) != len(header):
-            raise InputError("ragged row", file=source, row=row, field=header[-1] if header else "",
-                             expected=f"{len(header)} fields", got=len(line))
-    return {name: [line[k] for line in rows] for k, name in enumerate(header)}, {}
-
-
-def _read_jsonl(path: Path, source: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    with open(path, encoding="utf-8") as file:
-        for row, line in enumerate(file):
-            if not line.strip():
-                continue
-            try:
-                value = json.loads(line)
-            except ValueError as error:
-                raise InputError("not JSON", file=source, row=row, field="line",
-                                 expected="a JSON object", got=str(error)) from None
-            if not isinstance(value, dict):
-                raise InputError("not an object", file=source, row=row, field="line",
-                                 expected="a JSON object", got=type(value).__name__)
-            rows.append(value)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}, {}
-
-
-def _about(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
-    try:
-        value = json.loads((metadata or {}).get(METADATA, b"{}"))
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        return {
+            str(k): v.tolist() if isinstance(v, np.ndarray) else list(v) for k, v in scores.items()
+        }
+    raise InputError(
+        "not scores",
+        got=type(scores).__name__,
+        expected="a path, ScoreTable, pyarrow Table, data frame or dict of columns",
+    )

@@ -101,7 +101,8 @@ def tabulate(
     """Sums of ``values`` (p,) by item and axis: (I, A)."""
     size = shape[0] * shape[1]
     cell = item * shape[1] + axis
-    return np.bincount(cell, weights=np.asarray(values, float), minlength=size).reshape(shape)
+    sums = np.bincount(cell, weights=np.asarray(values, float), minlength=size)
+    return sums.astype(np.float64).reshape(shape)
 
 
 def rate_result(
@@ -138,8 +139,7 @@ def rate_result(
     used = [a for a, row in enumerate(rows) if row.flag in ("ok", "few")]
     k, m = int(hits[:, used].sum()), int(counts[:, used].sum())
     n_items = int((counts[:, used].sum(axis=1) > 0).sum())
-    value = float(np.mean([k / m for k, m in zip(hits[:, used].sum(0), counts[:, used].sum(0),
-                                                 strict=True)])) if used else None
+    value = float(np.mean([rows[a].value for a in used])) if used else None
     macro = draws[:, used].mean(axis=1) if used else np.full(n_resamples, np.nan)
     return RateResult(
         value=value,

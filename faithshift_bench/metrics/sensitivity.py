@@ -1,4 +1,4 @@
-"""Alteration sensitivity, S eq. 7 with ``moves correctly`` read as a flip in the right direction."""
+"""Alteration sensitivity, S eq. 7; "moves correctly" is a flip in the label's direction."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def margin(scores: ArrayLike, tau: float) -> NDArray[np.float64]:
     values = np.asarray(scores, dtype=float)
     above = (values - tau) / (1 - tau) if tau < 1 else np.zeros_like(values)
     below = (tau - values) / tau if tau > 0 else np.zeros_like(values)
-    return np.round(np.where(values > tau, above, below), 12)
+    return np.round(np.where(values > tau, above, below), 12).astype(np.float64)
 
 
 def select(confidence: ArrayLike, threshold: float | ArrayLike) -> NDArray[np.bool_]:

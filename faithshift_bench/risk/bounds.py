@@ -1,4 +1,4 @@
-"""Upper bounds on a selective risk, and the p-values of ``risk >= alpha``.
+"""Upper bounds on a selective risk, and p-values of "the risk is alpha or more".
 
 ``exact`` counts drawn rows (Clopper-Pearson), ``betting`` multiplies the wealth of bets on item
 means, ``normal`` is S eq. 34, which is not a bound at small counts and is always flagged.
@@ -7,23 +7,199 @@ means, ``normal`` is S eq. 34, which is not a bound at small counts and is alway
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-BOUNDS = ("exact", "betting", "normal")
+from faithshift_bench.risk.losses import ItemLosses
+
 LEAST_BET = 0.2
+LARGEST_N = 100_000
+Floats = NDArray[np.float64]
 
 
-def binomial_p_value(errors: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]:
+class Bound(Protocol):
+    """A way to bound selective risk at thresholds (K,), from the losses of items (I, K)."""
+
+    unit: ClassVar[str]
+
+    @property
+    def alpha(self) -> float:
+        """The risk target."""
+
+    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
+        """P-values (B, K) of the items taken by 0/1 ``weights`` (B, I)."""
+
+    def upper(self, losses: ItemLosses, level: float) -> Floats:
+        """Upper bounds (K,) at ``level``; 1 where nothing is selected."""
+
+    def least_n(self, level: float) -> int:
+        """Draws (or items) needed where none is wrong."""
+
+    def least_n_at_rate(self, losses: ItemLosses, level: float) -> int | None:
+        """The same at the best observed rate; None where that does not suffice."""
+
+    def limit(self, n: int, upper: float, level: float) -> str:
+        """What would have been accepted, in words."""
+
+    def flags(self, n: int, errors: int) -> tuple[str, ...]:
+        """What a reader must know of the bound at these counts."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Clopper-Pearson on one drawn row an item."""
+
+    alpha: float
+    unit: ClassVar[str] = "one_per_item"
+
+    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
+        """Binomial p-values of the counts."""
+        return binomial_p_value(weights @ losses.wrong, weights @ losses.selected, self.alpha)
+
+    def upper(self, losses: ItemLosses, level: float) -> Floats:
+        """Clopper-Pearson bounds."""
+        return binomial_upper(losses.wrong.sum(axis=0), losses.selected.sum(axis=0), level)
+
+    def least_n(self, level: float) -> int:
+        """``ceil(ln level / ln(1 - alpha))``."""
+        guess = math.ceil(math.log(level) / math.log1p(-self.alpha))
+        return guess if (1 - self.alpha) ** guess <= level else guess + 1
+
+    def least_n_at_rate(self, losses: ItemLosses, level: float) -> int | None:
+        """Smallest n that certifies with ``ceil(rate * n)`` errors, at the lowest error rate."""
+        n, wrong = losses.selected.sum(axis=0), losses.wrong.sum(axis=0)
+        if not n.any():
+            return None
+        seen = np.flatnonzero(n)
+        best = seen[np.lexsort((-n[seen], wrong[seen] / n[seen]))[0]]
+        errors, draws = int(wrong[best]), int(n[best])
+        if errors >= self.alpha * draws:
+            return None
+        size = 64
+        while size <= LARGEST_N:
+            tried = np.arange(1, size + 1)
+            passing = binomial_p_value(-(-errors * tried // draws), tried, self.alpha) <= level
+            if passing.any():
+                return int(tried[passing.argmax()])
+            size *= 4
+        return None
+
+    def limit(self, n: int, upper: float, level: float) -> str:
+        """Most errors allowed, or draws needed where even none would be too many."""
+        allowed = allowed_errors(n, self.alpha, level)
+        if allowed < 0:
+            return f"at least {self.least_n(level)} needed without an error"
+        return f"at most {allowed} allowed"
+
+    def flags(self, n: int, errors: int) -> tuple[str, ...]:
+        """None: the bound holds at every size."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Normal(Exact):
+    """S eq. 34 as published: ``R + z sqrt(R (1 - R) / n)``. Zero at zero errors."""
+
+    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
+        """Levels at which the bound equals alpha: 0 at zero errors; 1 where n is 0."""
+        n = weights @ losses.selected
+        rate, spread = _normal(weights @ losses.wrong, n)
+        scale = np.where(spread > 0, spread, 1.0)
+        value = np.where(spread > 0, special.ndtr((rate - self.alpha) / scale), rate > self.alpha)
+        return np.where(n == 0, 1.0, value)
+
+    def upper(self, losses: ItemLosses, level: float) -> Floats:
+        """The published bounds."""
+        n = losses.selected.sum(axis=0)
+        rate, spread = _normal(losses.wrong.sum(axis=0), n)
+        return np.where(n == 0, 1.0, np.minimum(rate - special.ndtri(level) * spread, 1.0))
+
+    def least_n(self, level: float) -> int:
+        """1: without an error the published bound certifies any set."""
+        return 1
+
+    def least_n_at_rate(self, losses: ItemLosses, level: float) -> int | None:
+        """Not given for a bound that does not hold."""
+        return None
+
+    def limit(self, n: int, upper: float, level: float) -> str:
+        """The bound itself."""
+        return _against(upper, self.alpha)
+
+    def flags(self, n: int, errors: int) -> tuple[str, ...]:
+        """That it is not valid at finite size, and the counts where it is worst."""
+        always = "normal bound (S eq. 34): not valid at finite size"
+        weak = min(errors, n - errors) < 10
+        return (always, f"normal bound at {errors} errors of {n}") if weak else (always,)
+
+
+@dataclass(frozen=True, eq=False)
+class Betting:
+    """Wealth of bets (K,) against ``risk >= alpha``, one bet an item on its mean loss.
+
+    ``W = prod(1 - bet * a_i)`` with ``a_i = wrong - alpha * selected``; ``p = min(1, 1 / W)``.
+    """
+
+    alpha: float
+    bets: Floats
+    unit: ClassVar[str] = "clustered"
+
+    def log_wealth(self, losses: ItemLosses, risk: Floats | float) -> Floats:
+        """Log-wealth of each item (I, K) against the hypothesis ``risk >= risk``; adds up."""
+        stake = np.minimum(self.bets * (losses.wrong - risk * losses.selected), 1.0)
+        with np.errstate(divide="ignore"):
+            return np.log1p(-stake)
+
+    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
+        """``min(1, 1 / W)``."""
+        return np.exp(-np.maximum(weights @ self.log_wealth(losses, self.alpha), 0.0))
+
+    def upper(self, losses: ItemLosses, level: float) -> Floats:
+        """The smallest risk that the bets reject at ``level``, by bisection.
+
+        Below ``1 - 1 / bet`` the wealth could go negative, so nothing is rejected there.
+        """
+        floor = np.maximum(0.0, 1 - 1 / self.bets)
+        low, high = floor, np.ones_like(floor)
+        goal = -math.log(level)
+        for _ in range(60):
+            middle = (low + high) / 2
+            reached = self.log_wealth(losses, middle).sum(axis=0) >= goal
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        return high
+
+    def least_n(self, level: float) -> int:
+        """Items needed if all are selected and none is wrong, at the largest bet."""
+        return math.ceil(-math.log(level) / math.log1p(float(self.bets.max()) * self.alpha))
+
+    def least_n_at_rate(self, losses: ItemLosses, level: float) -> int | None:
+        """Items needed at the best observed growth of the log-wealth."""
+        if len(losses.selected) == 0:
+            return None
+        growth = float(self.log_wealth(losses, self.alpha).mean(axis=0).max())
+        return math.ceil(-math.log(level) / growth) if growth > 0 else None
+
+    def limit(self, n: int, upper: float, level: float) -> str:
+        """The bound itself."""
+        return _against(upper, self.alpha)
+
+    def flags(self, n: int, errors: int) -> tuple[str, ...]:
+        """None: the bound holds at every size."""
+        return ()
+
+
+def binomial_p_value(errors: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """P(Binomial(n, alpha) <= errors); exactly 1 where ``n`` is 0."""
     errors, n = np.asarray(errors), np.asarray(n)
     value = special.bdtr(errors, np.maximum(n, 1).astype(int), alpha)
-    return np.where((n == 0) | (errors >= n), 1.0, value)
+    return np.where(errors >= n, 1.0, value)
 
 
-def binomial_upper(errors: ArrayLike, n: ArrayLike, level: float) -> NDArray[np.float64]:
+def binomial_upper(errors: ArrayLike, n: ArrayLike, level: float) -> Floats:
     """One-sided Clopper-Pearson upper bound at ``level``; 1 where ``n`` is 0 or all are errors."""
     errors, n = np.asarray(errors), np.asarray(n)
     full = errors >= n
@@ -31,103 +207,28 @@ def binomial_upper(errors: ArrayLike, n: ArrayLike, level: float) -> NDArray[np.
     return np.where(full, 1.0, value)
 
 
-def normal_p_value(errors: ArrayLike, n: ArrayLike, alpha: float) -> NDArray[np.float64]:
-    """Level at which S eq. 34 equals ``alpha``; 0 at zero errors, its known defect; 1 at n = 0."""
-    rate, spread = _normal(errors, n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = special.ndtr((rate - alpha) / spread)
-    value = np.where(spread > 0, value, np.where(rate <= alpha, 0.0, 1.0))
-    return np.where(np.asarray(n) == 0, 1.0, value)
+def allowed_errors(n: int, alpha: float, level: float) -> int:
+    """Most errors of ``n`` at which ``exact`` certifies; -1 where even none would be too many."""
+    return int((binomial_p_value(np.arange(n + 1), n, alpha) <= level).sum()) - 1
 
 
-def normal_upper(errors: ArrayLike, n: ArrayLike, level: float) -> NDArray[np.float64]:
-    """S eq. 34: ``R + z_{1 - level} sqrt(R (1 - R) / n)``; 1 where ``n`` is 0."""
-    rate, spread = _normal(errors, n)
-    bound = rate - special.ndtri(level) * spread
-    return np.where(np.asarray(n) == 0, 1.0, bound)
-
-
-def tuned_bets(
-    selected: NDArray[np.float64], wrong: NDArray[np.float64], alpha: float
-) -> NDArray[np.float64]:
-    """Bets (K,) fixed on tune items (I, K): ``mean / (var + mean^2)`` of the gains, clipped.
+def tuned_bets(tune: ItemLosses, alpha: float) -> Floats:
+    """Bets (K,) fixed on tune items: ``mean / (var + mean^2)`` of their gains, clipped.
 
     The gain of an item is ``alpha * selected - wrong``. The clip to [.2, .9 / (1 - alpha)] keeps
     the wealth positive whatever the calibration items are.
     """
-    gains = alpha * selected - wrong
+    gains = alpha * tune.selected - tune.wrong
     square = (gains**2).mean(axis=0)
-    ratio = np.divide(gains.mean(axis=0), square, out=np.zeros(gains.shape[1]), where=square > 0)
+    ratio = np.divide(gains.mean(axis=0), square, out=np.zeros_like(square), where=square > 0)
     return np.clip(ratio, LEAST_BET, 0.9 / (1 - alpha))
 
 
-def log_wealth_terms(
-    selected: NDArray[np.float64], wrong: NDArray[np.float64], alpha: float, bets: NDArray
-) -> NDArray[np.float64]:
-    """``log(1 - bet * a_i)`` with ``a_i = wrong - alpha * selected``: (I, K), summed over items."""
-    with np.errstate(divide="ignore"):
-        return np.log1p(-np.minimum(bets * (wrong - alpha * selected), 1.0))
-
-
-def betting_p_value(log_wealth: ArrayLike) -> NDArray[np.float64]:
-    """``min(1, 1 / W)`` from the logarithm of the wealth."""
-    return np.exp(-np.maximum(np.asarray(log_wealth, float), 0.0))
-
-
-def betting_upper(
-    selected: NDArray[np.float64], wrong: NDArray[np.float64], bets: NDArray, level: float
-) -> NDArray[np.float64]:
-    """The smallest risk that the bets reject at ``level``, for each threshold (K,).
-
-    The wealth grows with the risk it is tested against, so bisection finds where it first reaches
-    ``1 / level``. Below ``1 - 1 / bet`` the wealth could go negative and nothing is rejected.
-    """
-    low = np.maximum(0.0, 1 - 1 / bets)
-    high = np.ones_like(bets)
-    target = -math.log(level)
-
-    def reached(risk: NDArray) -> NDArray[np.bool_]:
-        with np.errstate(divide="ignore"):
-            terms = np.log1p(-np.minimum(bets * (wrong - risk * selected), 1.0))
-        return terms.sum(axis=0) >= target
-
-    never, at_once = ~reached(high), reached(low)
-    for _ in range(60):
-        middle = (low + high) / 2
-        hit = reached(middle)
-        low, high = np.where(hit, low, middle), np.where(hit, middle, high)
-    return np.where(never, 1.0, np.where(at_once, np.maximum(0.0, 1 - 1 / bets), high))
-
-
-def allowed_errors(n: int, alpha: float, level: float) -> int:
-    """Most errors of ``n`` at which ``exact`` certifies; -1 where even none would be too many."""
-    passing = binomial_p_value(np.arange(n + 1), n, alpha) <= level
-    return int(passing.sum()) - 1
-
-
-def least_n_exact(alpha: float, level: float) -> int:
-    """Selected draws that ``exact`` needs without any error: ceil(ln level / ln(1 - alpha))."""
-    guess = math.ceil(math.log(level) / math.log1p(-alpha))
-    return guess if (1 - alpha) ** guess <= level else guess + 1
-
-
-def least_n_at_rate(
-    errors: int, n: int, alpha: float, level: float, largest: int = 100_000
-) -> int | None:
-    """Draws needed when ``errors`` of each ``n`` are wrong; None if never (or over ``largest``)."""
-    if n == 0 or errors >= alpha * n:
-        return None
-    size = 64
-    while size <= largest:
-        draws = np.arange(1, size + 1)
-        passing = binomial_p_value(-(-errors * draws // n), draws, alpha) <= level
-        if passing.any():
-            return int(draws[passing.argmax()])
-        size *= 4
-    return None
-
-
-def _normal(errors: ArrayLike, n: ArrayLike) -> tuple[NDArray, NDArray]:
-    counts = np.maximum(np.asarray(n, float), 1.0)
-    rate = np.asarray(errors, float) / counts
+def _normal(errors: Floats, n: Floats) -> tuple[Floats, Floats]:
+    counts = np.maximum(n, 1.0)
+    rate = errors / counts
     return rate, np.sqrt(rate * (1 - rate) / counts)
+
+
+def _against(upper: float, alpha: float) -> str:
+    return f"bound {upper:.3f} {'<=' if upper <= alpha else '>'} {alpha:g}"

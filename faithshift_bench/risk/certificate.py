@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faithshift_bench.metrics.verdicts import select
-from faithshift_bench.risk import bounds
+from faithshift_bench.risk.bounds import Betting, Bound, Exact, Normal, tuned_bets
 from faithshift_bench.risk.losses import ItemLosses, item_losses, item_means
 from faithshift_bench.risk.multiplicity import (
     order_on_tune,
@@ -32,7 +31,6 @@ class Candidate:
     threshold: float
     n: int
     errors: int
-    risk: float | None
     upper_bound: float
     p_value: float
     certified: bool
@@ -134,60 +132,63 @@ def certify(
         tuned = None
     grid = threshold_grid(thresholds, None if tuned is None else tuned[0])
     level = spent_level(multiplicity, delta, len(grid))
-    tune_losses = None
-    if bound == "betting" or multiplicity == "fixed_sequence":
-        if tuned is None:
-            raise ValueError(f"{bound}/{multiplicity} needs labelled tune rows")
-        tune_losses = item_losses(*tuned, grid, unit="clustered")
+    tune_losses = None if tuned is None else item_losses(*tuned, grid, unit="clustered")
+    rule = _rule(bound, alpha, tune_losses)
     order = None
-    if tune_losses is not None and multiplicity == "fixed_sequence":
+    if multiplicity == "fixed_sequence":
+        if tune_losses is None:
+            raise ValueError("fixed_sequence needs labelled tune rows")
         order = order_on_tune(tune_losses, alpha)
     losses = item_losses(conf, errs, items, grid, unit=unit, draw_seed=seed)
-    bets = None
-    if tune_losses is not None and bound == "betting":
-        bets = bounds.tuned_bets(*tune_losses, alpha)
-
-    every = np.ones((1, len(losses.selected)))
-    p_values = _p_values(losses, every, bound, alpha, bets)[0]
+    everyone = np.ones((1, len(losses.selected)))
+    p_values = rule.p_values(losses, everyone)[0]
     passed = rejections(p_values, level, order)
-    upper = _upper(losses, bound, level, bets)
-    # p <= level and bound <= alpha are the same event; rounding may not part them.
-    upper = np.where(p_values <= level, np.minimum(upper, alpha),
-                     np.maximum(upper, np.nextafter(alpha, 1)))
-    chosen = losses if unit == "one_per_item" else None
-    n, wrong = _counts(conf, errs, grid, chosen)
-    first = int(passed.argmax()) if passed.any() else None
-    if first is not None:
-        at = first
-    else:
-        at = int(order[0]) if order is not None else int(upper.argmin())
-    scan = tuple(
-        Candidate(float(t), int(n[k]), int(wrong[k]), int(wrong[k]) / int(n[k]) if n[k] else None,
-                  float(upper[k]), float(p_values[k]), bool(passed[k]))
-        for k, t in enumerate(grid)
+    # p <= level and bound <= alpha are one event; rounding may not part them.
+    upper = rule.upper(losses, level)
+    upper = np.where(
+        p_values <= level, np.minimum(upper, alpha), np.maximum(upper, np.nextafter(alpha, 1))
     )
-    share = item_means(select(conf[:, None], grid[None, :]).astype(float), items)
+    n, wrong = _counts(conf, errs, grid, losses if unit == "one_per_item" else None)
+    best = int(upper.argmin()) if order is None else int(order[0])
+    star = int(passed.argmax()) if passed.any() else None
+    at = best if star is None else star
+    reached = item_means(select(conf[:, None], grid[None, :]).astype(float), items)
+    reason = "no labelled calibration rows"
+    if len(conf):
+        place = f" on {len(losses.selected)} items" if unit == "clustered" else ""
+        limit = rule.limit(int(n[at]), float(upper[at]), level)
+        reason = f"{wrong[at]} errors of {n[at]}{place}, {limit}"
     return Certificate(
-        certified=first is not None,
-        threshold=None if first is None else float(grid[first]),
-        coverage=0.0 if first is None else float(share[:, first].mean()),
-        n=scan[at].n,
-        errors=scan[at].errors,
-        n_items=len(every[0]),
-        upper_bound=scan[at].upper_bound,
+        certified=star is not None,
+        threshold=None if star is None else float(grid[star]),
+        coverage=0.0 if star is None else float(reached[:, star].mean()),
+        n=int(n[at]),
+        errors=int(wrong[at]),
+        n_items=len(losses.selected),
+        upper_bound=float(upper[at]),
         level=level,
-        reason=_reason(scan[at], bound, alpha, level, len(every[0])),
-        least_n=_least_n(bound, alpha, level, bets),
-        least_n_at_rate=_least_n_at_rate(scan, losses, bound, alpha, level, bets),
-        least_alpha=float(upper[at] if order is None else upper[order[0]]),
-        p_certify=_stability(losses, bound, alpha, bets, level, order, redraws, seed),
+        reason=reason,
+        least_n=rule.least_n(level),
+        least_n_at_rate=rule.least_n_at_rate(losses, level),
+        least_alpha=float(upper[best]),
+        p_certify=_stability(losses, rule, level, order, redraws, seed),
         alpha=alpha,
         delta=delta,
         unit=unit,
         bound=bound,
         multiplicity=multiplicity,
-        flags=_flags(scan[at], bound),
-        scan=scan,
+        flags=rule.flags(int(n[at]), int(wrong[at])),
+        scan=tuple(
+            Candidate(
+                float(t),
+                int(n[k]),
+                int(wrong[k]),
+                float(upper[k]),
+                float(p_values[k]),
+                bool(passed[k]),
+            )
+            for k, t in enumerate(grid)
+        ),
     )
 
 
@@ -207,30 +208,6 @@ def check_rows(
     return conf, errs.astype(np.int8), items.astype(np.str_)
 
 
-def _p_values(
-    losses: ItemLosses, weights: NDArray, bound: str, alpha: float, bets: NDArray | None
-) -> NDArray[np.float64]:
-    """P-values (B, K) of the items taken with 0/1 ``weights`` (B, I)."""
-    if bound == "betting":
-        assert bets is not None
-        terms = bounds.log_wealth_terms(losses.selected, losses.wrong, alpha, bets)
-        return bounds.betting_p_value(weights @ terms)
-    n, wrong = weights @ losses.selected, weights @ losses.wrong
-    p_value = bounds.binomial_p_value if bound == "exact" else bounds.normal_p_value
-    return p_value(wrong, n, alpha)
-
-
-def _upper(
-    losses: ItemLosses, bound: str, level: float, bets: NDArray | None
-) -> NDArray[np.float64]:
-    if bound == "betting":
-        assert bets is not None
-        return bounds.betting_upper(losses.selected, losses.wrong, bets, level)
-    n, wrong = losses.selected.sum(axis=0), losses.wrong.sum(axis=0)
-    upper = bounds.binomial_upper if bound == "exact" else bounds.normal_upper
-    return upper(wrong, n, level)
-
-
 def _counts(
     conf: NDArray, errs: NDArray, grid: NDArray, drawn: ItemLosses | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -240,58 +217,23 @@ def _counts(
     return selected.sum(axis=0), (selected & (errs[:, None] == 1)).sum(axis=0)
 
 
-def _reason(at: Candidate, bound: str, alpha: float, level: float, n_items: int) -> str:
-    if n_items == 0:
-        return "no labelled calibration rows"
-    found = f"{at.errors} errors of {at.n}"
-    if bound != "exact":
-        sign = "<=" if at.upper_bound <= alpha else ">"
-        return f"{found} on {n_items} items, bound {at.upper_bound:.3f} {sign} {alpha:g}"
-    allowed = bounds.allowed_errors(at.n, alpha, level)
-    if allowed < 0:
-        return f"{found}, at least {bounds.least_n_exact(alpha, level)} needed without an error"
-    return f"{found}, at most {allowed} allowed"
-
-
-def _least_n(bound: str, alpha: float, level: float, bets: NDArray | None) -> int:
-    if bets is None:
-        return bounds.least_n_exact(alpha, level)
-    return math.ceil(-math.log(level) / math.log1p(float(bets.max()) * alpha))
-
-
-def _least_n_at_rate(
-    scan: tuple[Candidate, ...], losses: ItemLosses, bound: str, alpha: float, level: float,
-    bets: NDArray | None,
-) -> int | None:
-    if bets is not None:
-        if len(losses.selected) == 0:
-            return None
-        growth = bounds.log_wealth_terms(losses.selected, losses.wrong, alpha, bets).mean(axis=0)
-        return math.ceil(-math.log(level) / growth.max()) if growth.max() > 0 else None
-    tried = [row for row in scan if row.n]
-    if not tried:
-        return None
-    best = min(tried, key=lambda row: (row.errors / row.n, -row.n))
-    return bounds.least_n_at_rate(best.errors, best.n, alpha, level)
+def _rule(bound: str, alpha: float, tune: ItemLosses | None) -> Bound:
+    if bound == "exact":
+        return Exact(alpha)
+    if bound == "normal":
+        return Normal(alpha)
+    if tune is None:
+        raise ValueError("bound betting needs labelled tune rows")
+    return Betting(alpha, tuned_bets(tune, alpha))
 
 
 def _stability(
-    losses: ItemLosses, bound: str, alpha: float, bets: NDArray | None, level: float,
-    order: NDArray | None, redraws: int, seed: int,
+    losses: ItemLosses, rule: Bound, level: float, order: NDArray | None, redraws: int, seed: int
 ) -> float | None:
     n = len(losses.selected)
     if redraws == 0 or n < 2:
         return None
     keys = np.random.default_rng(seed).random((redraws, n))
     halves = (keys.argsort(axis=1).argsort(axis=1) < n // 2).astype(float)
-    passed = rejections(_p_values(losses, halves, bound, alpha, bets), level, order)
+    passed = rejections(rule.p_values(losses, halves), level, order)
     return float(passed.any(axis=1).mean())
-
-
-def _flags(at: Candidate, bound: str) -> tuple[str, ...]:
-    if bound != "normal":
-        return ()
-    flags = ["normal bound (S eq. 34): not valid at finite size"]
-    if at.errors == 0 or min(at.errors, at.n - at.errors) < 10:
-        flags.append(f"normal bound used at {at.errors} errors of {at.n}")
-    return tuple(flags)

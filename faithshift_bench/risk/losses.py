@@ -66,9 +66,7 @@ def item_losses(
         rows = one_per_item(confidence, errors, groups, draw_seed)
         confidence, errors, groups = confidence[rows], errors[rows], groups[rows]
     selected = select(confidence[:, None], thresholds[None, :]).astype(float)
-    return ItemLosses(
-        item_means(selected, groups), item_means(selected * errors[:, None], groups)
-    )
+    return ItemLosses(item_means(selected, groups), item_means(selected * errors[:, None], groups))
 
 
 def item_means(values: NDArray[np.float64], groups: NDArray[np.str_]) -> NDArray[np.float64]:
