@@ -105,27 +105,25 @@ def _from_rows(rows: list[Mapping[str, Any]], schema: pa.Schema, file: object) -
     columns = []
     for field in schema:
         values = [row.get(field.name) for row in rows]
-        try:
-            columns.append(pa.array(values, field.type))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
-            row = next(i for i, value in enumerate(values) if not _fits(value, field.type))
+        column = _column(values, field.type)
+        if column is None:
+            row = next(i for i, value in enumerate(values) if _column([value], field.type) is None)
+            got, name = repr(values[row]), field.name
             raise InputError(
-                "wrong type",
-                file=file,
-                row=row,
-                field=field.name,
-                expected=field.type,
-                got=repr(values[row]),
-            ) from None
+                "wrong type", file=file, row=row, field=name, expected=field.type, got=got
+            )
+        columns.append(column)
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _fits(value: object, dtype: pa.DataType) -> bool:
+def _column(values: list[Any], dtype: pa.DataType) -> pa.Array | None:
+    # Arrow takes a string for a list of its characters.
+    if pa.types.is_list(dtype) and any(isinstance(value, str) for value in values):
+        return None
     try:
-        pa.array([value], dtype)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError):
-        return False
-    return True
+        return pa.array(values, dtype)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError, ValueError):
+        return None
 
 
 def _from_table(table: pa.Table, schema: pa.Schema, file: object) -> pa.Table:

@@ -283,12 +283,7 @@ def _write_files(
     for config in CONFIGS:
         (folder / config).mkdir(parents=True, exist_ok=True)
         for split in SPLITS:
-            part = [
-                r
-                for r in rows[config]
-                if r.get("split", split_of.get(r["trace_id"] if config == "interventions" else ""))
-                == split
-            ]
+            part = [row for row in rows[config] if _split_of(row, split_of) == split]
             table = pa.Table.from_pylist(part, schema=SCHEMAS[config])
             pq.write_table(table, folder / config / f"{split}.parquet", compression="zstd")
     _write_shards(folder / "trajectories", arrays, split_of)
@@ -300,7 +295,7 @@ def _write_files(
     for pair in rows["pairs"]:
         if not pair["verified"]:
             by_reason = drops.setdefault(pair["axis"], {})
-            reason = pair["dropped_because"]
+            reason = pair["dropped_because"] or "unstated"
             by_reason[reason] = by_reason.get(reason, 0) + 1
     manifest = {
         "manifest_version": 1,
@@ -344,6 +339,10 @@ def _write_files(
         for config in CONFIGS
     )
     (folder / "README.md").write_text(f"---\nconfigs:\n{configs}---\n\n# synthetic\n")
+
+
+def _split_of(row: dict[str, Any], split_of: dict[str, str]) -> str:
+    return row["split"] if "split" in row else split_of.get(row["trace_id"], "train")
 
 
 def _write_shards(

@@ -1,0 +1,103 @@
+"""write(): own traces with the least given, filled in, checked, usable."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import faithshift_data as fd
+
+
+def own(n: int = 12) -> list[dict[str, Any]]:
+    rows = []
+    for number in range(n):
+        question = f"How much is {number} and {number}?"
+        anchor = {
+            "trace_id": f"a{number}",
+            "question": question,
+            "reasoning": f"Double {number}. That is {2 * number}.",
+            "answer": str(2 * number),
+            "answer_kind": "number",
+            "label": 1,
+        }
+        partner = {**anchor, "trace_id": f"b{number}", "anchor_id": f"a{number}", "axis": "tone"}
+        rows += [anchor, {**partner, "condition": "tone", "label": [1, 0, None][number % 3]}]
+    return rows
+
+
+def test_the_question_is_enough(tmp_path: Path) -> None:
+    folder = fd.write(tmp_path / "d", [{"question": "Why?"}, {"question": "When?"}])
+    assert fd.check(folder) == []
+    rows = fd.open(folder).table("traces").to_pylist()
+    assert {r["answer_status"] for r in rows} == {"none"}
+    assert {r["label"] for r in rows} == {None}
+    assert {r["steps"] == [] for r in rows} == {True}
+    assert {r["prompt"] for r in rows} == {"Why?", "When?"}
+
+
+def test_filled_and_paired_by_the_labels(tmp_path: Path) -> None:
+    folder = fd.write(tmp_path / "d", own())
+    assert fd.check(folder) == []
+    ds = fd.open(folder)
+    traces = {r["trace_id"]: r for r in ds.table("traces").to_pylist()}
+    assert traces["a3"]["steps"] == ["Double 3. ", "That is 6."]
+    assert traces["a3"]["label_rule"] == "given"
+    assert traces["a3"]["item_id"] == traces["b3"]["item_id"]
+    pairs = {r["partner_id"]: r for r in ds.table("pairs").to_pylist()}
+    found = [(pairs[f"b{n}"]["kind"], pairs[f"b{n}"]["direction"]) for n in range(3)]
+    assert found == [("preserving", 0), ("altering", -1), ("preserving", None)]
+    reasons = [pairs[f"b{n}"]["dropped_because"] for n in range(3)]
+    assert reasons == [None, None, "labels differ"]
+    assert ds.manifest.axis_names == ("tone",)
+
+
+def test_unlabelled_preserving_pairs_can_be_given(tmp_path: Path) -> None:
+    rows = [{**row, "label": None} for row in own()]
+    pairs = [
+        {"anchor_id": f"a{n}", "partner_id": f"b{n}", "axis": "tone", "kind": "preserving"}
+        for n in range(12)
+    ]
+    ds = fd.open(fd.write(tmp_path / "d", pa.Table.from_pylist(rows), pairs))
+    assert set(ds.table("pairs")["verified"].to_pylist()) == {True}
+    assert set(ds.table("pairs")["direction"].to_pylist()) == {0}
+
+
+def test_a_view_of_own_traces(tmp_path: Path) -> None:
+    ds = fd.open(fd.write(tmp_path / "d", own(40)))
+    assert sum(len(ds.view(split)) for split in ("train", "validation", "test")) == 80
+    assert ds.view("train", needs=("interventions",)).interventions.names == ()
+    with pytest.raises(fd.InputError, match="no trajectories"):
+        ds.view("train", needs=("states",))
+
+
+def test_load_dataset_of_own_traces(tmp_path: Path) -> None:
+    import datasets
+
+    folder = fd.write(tmp_path / "d", own(40))
+    found = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    assert sum(len(part) for part in found.values()) == 80
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda r: r[3].pop("question"), "traces, row 3, field question: required"),
+        (lambda r: r[3].update(anchor_id="a9x"), "field anchor_id: no such trace (got a9x)"),
+        (lambda r: r[3].update(label=3), "field label: not a label (expected 1, 0 or null, got 3)"),
+        (lambda r: r[3].update(colour="red"), "field colour: unknown column"),
+        (lambda r: r[3].update(answer_kind="word"), "field answer_kind: not allowed"),
+        (lambda r: r[3].update(trace_id="a0"), "field trace_id: id not unique"),
+        (lambda r: r[3].update(item_id="other"), "anchor of another item"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, change: Any, text: str) -> None:
+    rows = own()
+    change(rows)
+    with pytest.raises(fd.InputError) as error:
+        fd.write(tmp_path / "d", rows)
+    assert text in str(error.value)
+    assert os.listdir(tmp_path) == []
