@@ -155,10 +155,10 @@ def _letter_of_reply(text: str, options: Sequence[str] | None) -> ExtractedAnswe
         other = _OTHER.match(text, leading.end())
         letters = [leading[1]] + ([other[1] or other[2] or other[3]] if other else [])
         return _one_letter(letters, options, "leading letter")
-    last = text.rsplit("\n", 1)[-1]
+    last = re.split(r"\n|(?<=[.!?])\s+", text)[-1]
     inside = _BRACKETED.findall(last)
     if inside:
-        return _one_letter(inside, options, "last line")
+        return _one_letter(inside, options, "last sentence")
     option = _option_letter(text, options)
     return _explicit(option, "whole reply") if option else None
 
