@@ -142,10 +142,9 @@ def _intervals(
         share = len(mfs) / n_seeds
         bounds["coverage"] = (share, share)
     else:
-        bounds["coverage"] = _summary(coverage, cover_draws.sum(axis=0) / n_seeds, None)
-        if coverage == 1:
-            items = int(cover.has.sum())
-            bounds["coverage"] = exact_interval(items, items)
+        items = int(cover.has.sum())
+        exact = exact_interval(items, items) if coverage == 1 else None
+        bounds["coverage"] = _summary(coverage, cover_draws.sum(axis=0) / n_seeds, exact)
     bounds["hm"] = _summary(nanmean(hm), nanmean(hm_draws, axis=0), _box(bounds, None))
     bounds["mfs"] = _summary(
         mfs.sum() / n_seeds,
@@ -156,10 +155,12 @@ def _intervals(
 
 
 def _summary(value: float, draws: NDArray, box: Interval | None) -> Interval | None:
+    """Percentile interval; ``box`` where the value is 0 or 1 or the draws do not vary."""
     if np.isnan(value):
         return None
     interval = percentile_interval(draws)
-    return box if interval is not None and interval[0] == interval[1] else interval
+    flat = interval is not None and interval[0] == interval[1]
+    return box if flat or value in (0, 1) else interval
 
 
 def _box(bounds: dict[str, Interval | None], coverage: Interval | None) -> Interval | None:
