@@ -6,6 +6,7 @@ Exit status 0 done, 1 the input was wrong (one line), 2 usage.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -33,10 +34,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def main() -> None:
     """Run the command; what is wrong with the input becomes one line and exit status 1."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone; python would complain once more at exit.
-        sys.stderr.close()
+        # The reader of our output has gone; without this python complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (InputError, OSError) as error:
         line = " ".join(str(error).split())
@@ -58,6 +62,12 @@ def _version(wanted: bool) -> None:
 
         print(f"faithshift {version('faithshift')}")
         raise typer.Exit
+
+
+def _share(value: float) -> float:
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{value} does not lie between 0 and 1")
+    return value
 
 
 @app.callback()
@@ -126,9 +136,9 @@ def export(name: str, folder: Annotated[Path, typer.Argument(metavar="DIR")]) ->
 @app.command()
 def detectors(as_json: Json = False) -> None:
     """The detectors that `detect` knows."""
-    from faithshift_bench.detectors import detector_class, detector_names
+    from faithshift_bench.detectors import detector_class, list_detectors
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "revision": found.revision,
@@ -136,7 +146,7 @@ def detectors(as_json: Json = False) -> None:
             "reads_label_evidence": found.reads_label_evidence,
             "about": (found.__doc__ or "").strip().split("\n")[0],
         }
-        for name in detector_names()
+        for name in list_detectors()
         for found in [detector_class(name)]
     ]
     if as_json:
@@ -179,8 +189,12 @@ def detect(
 def evaluate(
     scores: Path,
     data: Data = "mini",
-    alpha: Annotated[float, typer.Option(help="Highest selective risk to certify.")] = 0.25,
-    delta: Annotated[float, typer.Option(help="Probability of a wrong certificate.")] = 0.05,
+    alpha: Annotated[
+        float, typer.Option(callback=_share, help="Highest selective risk to certify.")
+    ] = 0.25,
+    delta: Annotated[
+        float, typer.Option(callback=_share, help="Highest probability of a wrong certificate.")
+    ] = 0.05,
     json_file: Annotated[
         str | None, typer.Option("--json", help="Write the report as JSON; - for stdout.")
     ] = None,
@@ -194,7 +208,10 @@ def evaluate(
 
     report = fb.evaluate_scores(scores, data, alpha=alpha, delta=delta)
     if html_file is not None:
-        write_text(html_file, report.to_html())
+        try:
+            write_text(html_file, report.to_html())
+        except ImportError as error:
+            raise InputError(str(error), field="--html") from error
     if json_file == "-":
         return print(report.to_json(), end="")
     if json_file is not None:

@@ -1,13 +1,13 @@
 """Detectors: the protocol, the registry, the controls and the baselines."""
 
 from faithshift_bench.detectors.base import Detector
-from faithshift_bench.detectors.registry import detector_class, detector_names, load_detector
+from faithshift_bench.detectors.registry import detector_class, list_detectors, load_detector
 from faithshift_bench.detectors.runs import run_detector, save_scores
 
 __all__ = [
     "Detector",
     "detector_class",
-    "detector_names",
+    "list_detectors",
     "load_detector",
     "run_detector",
     "save_scores",

@@ -24,7 +24,7 @@ BUILT_IN = {
 }
 
 
-def detector_names() -> tuple[str, ...]:
+def list_detectors() -> tuple[str, ...]:
     """Names of all detectors: the built-in ones in table order, then plug-ins by name."""
     return tuple(_targets())
 

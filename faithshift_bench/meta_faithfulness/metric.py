@@ -99,16 +99,17 @@ class MetaFaithfulness(evaluate.Metric):
 
 
 def _numbers(name: str, values: Any) -> list[float]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" and array.size:
-        bad = next((i for i, v in enumerate(values) if not _is_number(v)), 0)
-        got = repr(values[bad])
-        raise InputError("not a number", row=bad, field=name, expected="numbers only", got=got)
-    return array.astype(np.float64).tolist()
+    for row, value in enumerate(values):
+        if not _is_number(value):
+            got = repr(value)
+            raise InputError("not a number", row=row, field=name, expected="a number", got=got)
+    return np.asarray(values, dtype=np.float64).tolist()
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    # Rows of a torch tensor are tensors of no dimension, not numbers.
+    array = np.asarray(value)
+    return array.ndim == 0 and array.dtype.kind in "iuf"
 
 
 def _strings(name: str, values: Any) -> list[str]:

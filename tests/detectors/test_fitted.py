@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from faithshift_bench.detectors import detector_names, load_detector
+from faithshift_bench.detectors import list_detectors, load_detector
 from faithshift_bench.detectors.linear import sigmoid, standardise, standardiser
 from faithshift_data.errors import InputError
 from tests.detectors.views import make_view, profile, text_row
@@ -70,7 +70,7 @@ def test_sigmoid_does_not_overflow():
     assert sigmoid(np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
 
 
-@pytest.mark.parametrize("name", detector_names())
+@pytest.mark.parametrize("name", list_detectors())
 def test_same_seed_same_scores_and_a_round_trip_through_files(name, tmp_path):
     train, new = whole_view(seed=3), whole_view(60, seed=4)
     first = load_detector(name).fit(train, seed=5)

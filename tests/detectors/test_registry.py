@@ -7,7 +7,7 @@ import pytest
 from faithshift_bench.detectors import (
     Detector,
     detector_class,
-    detector_names,
+    list_detectors,
     load_detector,
     registry,
 )
@@ -34,7 +34,7 @@ class MyDetector(Detector):
 
 
 def test_the_seven_are_there_and_each_knows_its_name():
-    assert detector_names()[:7] == tuple(registry.BUILT_IN)
+    assert list_detectors()[:7] == tuple(registry.BUILT_IN)
     for name in registry.BUILT_IN:
         found = detector_class(name)
         assert found.name == name
@@ -63,14 +63,14 @@ def test_an_unknown_parameter_is_refused():
 
 def test_a_plugin_is_found(monkeypatch):
     plug(monkeypatch, ("mine", f"{__name__}:MyDetector"))
-    assert detector_names()[-1] == "mine"
+    assert list_detectors()[-1] == "mine"
     assert isinstance(load_detector("mine"), MyDetector)
 
 
 def test_two_detectors_of_one_name_are_refused(monkeypatch):
     plug(monkeypatch, ("random", f"{__name__}:MyDetector"))
     with pytest.raises(InputError, match="two detectors of one name"):
-        detector_names()
+        list_detectors()
     plug(monkeypatch, ("mine", f"{__name__}:MyDetector"), ("mine", "elsewhere:Other"))
     with pytest.raises(InputError, match="two detectors of one name"):
         load_detector("mine")
