@@ -26,8 +26,9 @@ _HOME = {
     "harmonic_mean": "metrics.mfs",
     "install_metric": "meta_faithfulness",
     "invariance_violation_rate": "metrics.invariance",
-    "detector_names": "detectors.registry",
+    "list_detectors": "detectors.registry",
     "load_detector": "detectors.registry",
+    "run_detector": "detectors.runs",
     "meta_faithfulness_score": "metrics.mfs",
     "render_board": "board",
 }
@@ -52,8 +53,12 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from faithshift_bench.board import render_board as render_board
     from faithshift_bench.core import evaluate_arrays as evaluate_arrays
+    from faithshift_bench.detectors.registry import list_detectors as list_detectors
+    from faithshift_bench.detectors.registry import load_detector as load_detector
+    from faithshift_bench.detectors.runs import run_detector as run_detector
     from faithshift_bench.evaluation import evaluate_scores as evaluate_scores
     from faithshift_bench.frame import build_frame as build_frame
+    from faithshift_bench.meta_faithfulness import install_metric as install_metric
     from faithshift_bench.metrics.invariance import (
         invariance_violation_rate as invariance_violation_rate,
     )

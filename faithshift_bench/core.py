@@ -100,6 +100,9 @@ def evaluate_arrays(
     values = _scores(frame, scores, "score")
     names = list(range(len(values))) if seeds is None else [int(s) for s in seeds]
     given = None if confidence is None else _scores(frame, confidence, "confidence")
+    if n_resamples < 0 or min_pairs < 1:
+        name, got = ("n_resamples", n_resamples) if n_resamples < 0 else ("min_pairs", min_pairs)
+        raise InputError("out of range", field=name, expected="a positive number", got=got)
     if len(frame.rows("test")) == 0:
         raise InputError("no test rows to report on", field="fold", expected="test")
     flags: list[str] = []

@@ -58,8 +58,8 @@ def evaluate_scores(
         name: what to call the detector; from the file where omitted.
 
     Raises:
-        InputError: in one line with file, row and field, where the scores do not fit the data.
-        ValueError: on an unknown option.
+        InputError: in one line with file, row and field, where the scores do not fit the data or
+            an option is unknown or out of range.
     """
     import faithshift_data as fd
 

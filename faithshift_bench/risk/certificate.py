@@ -16,6 +16,7 @@ from faithshift_bench.risk.multiplicity import (
     spent_level,
     threshold_grid,
 )
+from faithshift_data.errors import InputError
 
 PAIRED = {"one_per_item": ("exact", "normal"), "clustered": ("betting",)}
 COVERS = (
@@ -124,9 +125,12 @@ def certify(
     conf, errs, items = check_rows(confidence, errors, groups)
     for name, value in (("alpha", alpha), ("delta", delta)):
         if not 0 < value < 1:
-            raise ValueError(f"{name} must lie in (0, 1) (got {value})")
+            raise InputError(f"{name} must lie in (0, 1)", field=name, got=value)
     if unit not in PAIRED or bound not in PAIRED[unit]:
-        raise ValueError(f"unit and bound must be a pair of {PAIRED} (got {unit!r}, {bound!r})")
+        known = " | ".join(f"{u}/{b}" for u, bounds in PAIRED.items() for b in bounds)
+        raise InputError(
+            "unit and bound do not fit", field="bound", expected=known, got=f"{unit}/{bound}"
+        )
     tuned = None if tune is None else check_rows(*tune)
     if tuned is not None and len(tuned[0]) == 0:
         tuned = None
@@ -137,7 +141,7 @@ def certify(
     order = None
     if multiplicity == "fixed_sequence":
         if tune_losses is None:
-            raise ValueError("fixed_sequence needs labelled tune rows")
+            raise InputError("fixed_sequence needs labelled tune rows", field="multiplicity")
         order = order_on_tune(tune_losses, alpha)
     losses = item_losses(conf, errs, items, grid, unit=unit, draw_seed=seed)
     everyone = np.ones((1, len(losses.selected)))
@@ -223,7 +227,7 @@ def _rule(bound: str, alpha: float, tune: ItemLosses | None) -> Bound:
     if bound == "normal":
         return Normal(alpha)
     if tune is None:
-        raise ValueError("bound betting needs labelled tune rows")
+        raise InputError("betting needs labelled tune rows", field="bound")
     return Betting(alpha, tuned_bets(tune, alpha))
 
 

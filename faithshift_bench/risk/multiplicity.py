@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faithshift_bench.risk.losses import ItemLosses
+from faithshift_data.errors import InputError
 
 MULTIPLICITY = ("bonferroni", "fixed_sequence")
 GRIDS = ("k/20", "q5")
@@ -33,16 +34,17 @@ def threshold_grid(
         return np.array([k / 20 for k in range(20)])
     if isinstance(grid, str):
         if grid != "q5":
-            raise ValueError(f"grid must be one of {GRIDS} or thresholds in [0, 1] (got {grid!r})")
+            expected = f"{' | '.join(GRIDS)} | numbers in [0, 1]"
+            raise InputError("unknown grid", field="grid", expected=expected, got=grid)
         if tune_confidence is None or len(tune_confidence) == 0:
-            raise ValueError("grid q5 needs tune rows")
+            raise InputError("grid q5 needs labelled tune rows", field="grid")
         # Order statistics, so that the grid follows any monotone map of the confidence.
         ordered = np.sort(tune_confidence)
         ranks = [len(ordered) * (100 - share) // 100 for share in Q5_COVERAGES]
         return np.unique(np.concatenate([[0.0], ordered[ranks]]))
     values = np.unique(np.asarray(grid, dtype=float))
     if len(values) == 0 or not ((values >= 0) & (values <= 1)).all():
-        raise ValueError("thresholds must be one or more numbers in [0, 1]")
+        raise InputError("bad thresholds", field="grid", expected="numbers in [0, 1]", got=grid)
     return values
 
 
@@ -69,7 +71,10 @@ def spent_level(multiplicity: str, delta: float, n_thresholds: int) -> float:
         ValueError: on an unknown procedure.
     """
     if multiplicity not in MULTIPLICITY:
-        raise ValueError(f"multiplicity must be one of {MULTIPLICITY} (got {multiplicity!r})")
+        expected = " | ".join(MULTIPLICITY)
+        raise InputError(
+            "unknown procedure", field="multiplicity", expected=expected, got=multiplicity
+        )
     return delta / n_thresholds if multiplicity == "bonferroni" else delta
 
 

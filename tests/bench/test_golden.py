@@ -20,8 +20,8 @@ Test, items E and F of one domain (margin; * committed at t*):
 
 Pairs: paraphrase e0-e1 (stays), f0-f1 (changes); hint_format f0-f2 (stays);
     causal_truncation e0-e3 (1 -> 0, flips), f0-f3 (flips); cue_injection e0-e4 (does not flip).
-    Dropped: one marked unverified (copied text), one preserving pair with labels 1 and 0 (e1-e4), one
-    altering pair with an unknown end (f2-f3). A repeat pair is not looked at.
+    Dropped: one marked unverified (copied text), one preserving pair with labels 1 and 0 (e1-e4),
+    one altering pair with an unknown end (f2-f3). A repeat pair is not looked at.
 
 Full: IVR = (1/2 + 0) / 2 = 1/4, micro 1/3. AS = (2/2 + 0/1) / 2 = 1/2, micro 2/3.
     HM = 2 * 3/4 * 1/2 / (5/4) = 3/5. Coverage 1, MFS 3/5.
