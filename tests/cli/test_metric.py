@@ -252,6 +252,47 @@ def test_labels_of_calib_move_the_certificate_and_nothing_else():
     assert first["threshold"] == second["threshold"]
 
 
+@pytest.mark.parametrize(("alpha", "certified"), [(0.25, False), (0.6, True)])
+@pytest.mark.parametrize("threshold", ["youden", 0.5])
+@pytest.mark.parametrize("name", ["biasing", "length_only"])
+def test_the_same_figures_as_evaluate_scores(synthetic, name, threshold, alpha, certified):
+    import pyarrow as pa
+
+    import faithshift_data as fd
+    from faithshift_bench import evaluate_scores
+    from faithshift_bench.detectors import run_detector
+
+    data = fd.open(synthetic)
+    scores = run_detector(name, data, (0,))
+    options = {"threshold": threshold, "alpha": alpha, "min_pairs": 10}
+    report = evaluate_scores(scores, data, n_resamples=0, **options)
+    value = dict(zip(*(scores[c].to_pylist() for c in ("trace_id", "score")), strict=True))
+    parts = [
+        data.table(config, s) for config in ("traces", "pairs") for s in ("validation", "test")
+    ]
+    traces, pairs = (pa.concat_tables(two).to_pylist() for two in (parts[:2], parts[2:]))
+    result = meta_faithfulness(
+        [value[row["trace_id"]] for row in traces],
+        [-1 if row["label"] is None else row["label"] for row in traces],
+        trace_id=[row["trace_id"] for row in traces],
+        item_id=[row["item_id"] for row in traces],
+        fold=[row["fold"] or row["split"] for row in traces],
+        pairs=[
+            (row["anchor_id"], row["partner_id"], row["axis"], row["kind"])
+            for row in pairs
+            if row["verified"] and row["kind"] != "repeat"
+        ],
+        **options,
+    )
+    assert result["operating_point"] == report.headline["operating_point"]
+    for figure in ("mfs", "hm", "coverage", "ivr", "as"):
+        assert result[figure] == report.headline[figure]
+        assert result["full"][figure] == report.full[figure]
+    assert result["full"]["ivr"] is not None
+    assert result["certified"] is report.headline["certified"] is certified
+    assert result["certificate_threshold"] == report.seeds[0]["certified"]["threshold"]
+
+
 # Without transformers, which evaluate would import for seconds and which nobody needs here.
 LOAD = """
 import sys

@@ -1,0 +1,100 @@
+"""The wheel: what is in it, and the README's blocks in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.readme_blocks import ROOT, run_blocks
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    out = tmp_path_factory.mktemp("dist")
+    argv = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out)]
+    subprocess.run([*argv, str(ROOT)], check=True, capture_output=True, text=True)
+    (path,) = out.iterdir()
+    return path
+
+
+def requirements(name: str, extras: set[str]) -> set[str]:
+    """Distributions that installing ``name[extras]`` brings, without ``name``."""
+    found: set[tuple[str, frozenset[str]]] = set()
+    todo = [(name, frozenset(extras))]
+    while todo:
+        current, wanted = todo.pop()
+        for line in distribution(current).requires or ():
+            need = Requirement(line)
+            marker = need.marker
+            if marker is None or any(marker.evaluate({"extra": e}) for e in wanted or {""}):
+                pair = (need.name.lower(), frozenset(need.extras))
+                if pair not in found:
+                    found.add(pair)
+                    todo.append(pair)
+    return {pair[0] for pair in found} - {name}
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """An interpreter with the wheel and what it asks for, linked from this environment."""
+    folder = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name in requirements("faithshift", {"report"}):
+        found = distribution(name)
+        for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            if not (site / top).exists():
+                (site / top).symlink_to(Path(str(found.locate_file(top))).resolve())
+    argv = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    argv += ["--no-index", "--no-deps", "--disable-pip-version-check", str(wheel)]
+    subprocess.run(argv, check=True, capture_output=True, text=True)
+    return python
+
+
+def test_it_holds_the_two_packages_and_their_data(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "faithshift_data",
+        "faithshift_bench",
+    }
+    tracked = subprocess.run(
+        ["git", "ls-files", "faithshift_data", "faithshift_bench"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert set(tracked.stdout.split()) <= set(names)
+    for needed in ("faithshift_data/py.typed", "faithshift_bench/templates/report.html.j2"):
+        assert needed in names
+    assert any(name.startswith("faithshift_data/embedded/mini/traces/") for name in names)
+
+
+def test_the_environment_has_the_wheel_and_no_torch(python, tmp_path):
+    code = "import faithshift_data, importlib.util as u; print(faithshift_data.__file__)\n"
+    code += "print([n for n in ('torch', 'transformers', 'pytest', 'builders') if u.find_spec(n)])"
+    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    file, found = done.stdout.splitlines()
+    assert Path(file).is_relative_to(python.parent.parent)
+    assert found == "[]"
+
+
+@pytest.mark.slow
+def test_the_readme_runs_there(python, tmp_path):
+    run_blocks(python, tmp_path, tmp_path / "home")
+
+
+@pytest.mark.slow
+def test_the_demo_runs_there(python, tmp_path):
+    command = python.with_name("faithshift")
+    done = subprocess.run([command, "demo"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "At full coverage" in done.stdout
+    assert (tmp_path / "faithshift-demo" / "report.html").exists()
