@@ -37,7 +37,8 @@ def render_board(reports: Sequence[Report]) -> str:
     ]
     lines += text_table(CERTIFIED_COLUMNS, [certified_row(r) for r in ordered])
     lines += [f"  {r.detector}: none: {reason}" for r in ordered if (reason := uncertified(r))]
-    lines += [""] + board_notes(ordered)
+    lines += ["", *(f"{r.detector}: {flag}." for r in ordered for flag in r.flags)]
+    lines += board_notes(ordered)
     return "\n".join(lines)
 
 
@@ -83,7 +84,8 @@ def uncertified(report: Report) -> str | None:
         return None
     parts = [point["reason"]]
     if point.get("least_n") is not None:
-        parts.append(f"at least {point['least_n']} needed without an error")
+        if "needed" not in point["reason"]:
+            parts.append(f"at least {point['least_n']} items needed without an error")
         least = point["least_alpha_exploratory"]
         parts.append(f"smallest alpha that could have been certified {least:.2f} (exploratory)")
     return "; ".join(parts)

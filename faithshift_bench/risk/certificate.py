@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -137,16 +139,14 @@ def certify(
     grid = threshold_grid(thresholds, None if tuned is None else tuned[0])
     level = spent_level(multiplicity, delta, len(grid))
     tune_losses = None if tuned is None else item_losses(*tuned, grid, unit="clustered")
-    rule = _rule(bound, alpha, tune_losses)
-    order = None
-    if multiplicity == "fixed_sequence":
-        if tune_losses is None:
-            raise InputError("fixed_sequence needs labelled tune rows", field="multiplicity")
-        order = order_on_tune(tune_losses, alpha)
+
+    def procedure(target: float) -> Procedure:
+        return Procedure.of(bound, multiplicity, target, level, tune_losses)
+
+    rule, order, _ = chosen = procedure(alpha)
     losses = item_losses(conf, errs, items, grid, unit=unit, draw_seed=seed)
-    everyone = np.ones((1, len(losses.selected)))
-    p_values = rule.p_values(losses, everyone)[0]
-    passed = rejections(p_values, level, order)
+    passed = chosen.passed(losses)[0]
+    p_values = rule.p_values(losses, np.ones((1, len(losses.selected))))[0]
     # p <= level and bound <= alpha are one event; rounding may not part them.
     upper = rule.upper(losses, level)
     upper = np.where(
@@ -174,8 +174,8 @@ def certify(
         reason=reason,
         least_n=rule.least_n(level),
         least_n_at_rate=rule.least_n_at_rate(losses, level),
-        least_alpha=float(upper[best]),
-        p_certify=_stability(losses, rule, level, order, redraws, seed),
+        least_alpha=_least_alpha(losses, chosen, procedure, upper, star is not None),
+        p_certify=_stability(losses, chosen, redraws, seed),
         alpha=alpha,
         delta=delta,
         unit=unit,
@@ -221,23 +221,59 @@ def _counts(
     return selected.sum(axis=0), (selected & (errs[:, None] == 1)).sum(axis=0)
 
 
-def _rule(bound: str, alpha: float, tune: ItemLosses | None) -> Bound:
-    if bound == "exact":
-        return Exact(alpha)
-    if bound == "normal":
-        return Normal(alpha)
-    if tune is None:
-        raise InputError("betting needs labelled tune rows", field="bound")
-    return Betting(alpha, tuned_bets(tune, alpha))
+class Procedure(NamedTuple):
+    """A bound, the order of testing (None: each threshold alone), and the level of a test."""
+
+    rule: Bound
+    order: NDArray[np.intp] | None
+    level: float
+
+    @classmethod
+    def of(
+        cls, bound: str, multiplicity: str, alpha: float, level: float, tune: ItemLosses | None
+    ) -> Procedure:
+        """The procedure for a risk target; bets and order come from the tune losses."""
+        if tune is None and (bound == "betting" or multiplicity == "fixed_sequence"):
+            raise InputError(f"{bound}/{multiplicity} needs labelled tune rows", field="bound")
+        order = None
+        if tune is not None and multiplicity == "fixed_sequence":
+            order = order_on_tune(tune, alpha)
+        if tune is not None and bound == "betting":
+            return cls(Betting(alpha, tuned_bets(tune, alpha)), order, level)
+        return cls(Exact(alpha) if bound == "exact" else Normal(alpha), order, level)
+
+    def passed(self, losses: ItemLosses, weights: NDArray | None = None) -> NDArray[np.bool_]:
+        """Certified thresholds (B, K) of the items taken by 0/1 ``weights`` (B, I); all: B = 1."""
+        taken = np.ones((1, len(losses.selected))) if weights is None else weights
+        return rejections(self.rule.p_values(losses, taken), self.level, self.order)
 
 
-def _stability(
-    losses: ItemLosses, rule: Bound, level: float, order: NDArray | None, redraws: int, seed: int
-) -> float | None:
+def _least_alpha(
+    losses: ItemLosses,
+    chosen: Procedure,
+    procedure: Callable[[float], Procedure],
+    upper: NDArray,
+    certified: bool,
+) -> float:
+    """Smallest alpha that the same data could have certified.
+
+    The lowest bound where the bound does not depend on alpha; else, as bets and order do, the
+    first hundredth that certifies (1 where none does), on the side of alpha that agrees with it.
+    """
+    alpha = chosen.rule.alpha
+    if chosen.order is None and not isinstance(chosen.rule, Betting):
+        return float(upper.min())
+    for k in range(1, 100):
+        agrees = k / 100 <= alpha if certified else k / 100 > alpha
+        if agrees and procedure(k / 100).passed(losses).any():
+            return k / 100
+    return alpha if certified else 1.0
+
+
+def _stability(losses: ItemLosses, chosen: Procedure, redraws: int, seed: int) -> float | None:
     n = len(losses.selected)
     if redraws == 0 or n < 2:
         return None
     keys = np.random.default_rng(seed).random((redraws, n))
     halves = (keys.argsort(axis=1).argsort(axis=1) < n // 2).astype(float)
-    passed = rejections(rule.p_values(losses, halves), level, order)
-    return float(passed.any(axis=1).mean())
+    return float(chosen.passed(losses, halves).any(axis=1).mean())

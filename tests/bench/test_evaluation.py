@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,6 +181,11 @@ def test_import_is_cheap_and_names_are_lazy():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.splitlines() == ["[]", "[]"]
+
+
+def test_version_is_that_of_the_distribution():
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    assert tomllib.loads(project.read_text())["project"]["version"] == fb.__version__
 
 
 def test_public_names_exist():

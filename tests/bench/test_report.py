@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_markdown_prints_the_hand_worked_figures(report):
 def test_nothing_certified_is_said_in_words(constant):
     """2 errors of 3 at level 1/4; ln(1/4) / ln(1/2) = 2; bound at 2 of 3: p(<= 2) = 1 - u^3."""
     text = constant.to_markdown()
-    assert "Nothing certified: 2 errors of 3, at most 0 allowed; at least 2 needed" in text
+    assert "Nothing certified: 2 errors of 3, at most 0 allowed; at least 2 items needed" in text
     least = constant.certified["least_alpha_exploratory"]
     assert least == pytest.approx(0.75 ** (1 / 3))
     assert f"smallest alpha that could have been certified {least:.2f} (exploratory)" in text
@@ -93,6 +94,8 @@ def test_board_has_two_blocks_and_sorts_by_mfs_then_hm(report, constant):
     assert "constant: none: 2 errors of 3" in certified
     assert "0 of 1" in certified and "1 of 1" in certified
     assert "reads evidence" in certified
+    flagged = dataclasses.replace(report, flags=["tau was not fitted"])
+    assert "scores: tau was not fitted." in fb.render_board([flagged])
     assert fb.render_board([]) == "no reports"
 
 
@@ -107,6 +110,8 @@ def test_html_is_whole_and_escapes_names(report):
     assert "<script>" not in page and "&lt;script&gt;" in page
     assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
     assert "http" not in page.replace("http-equiv", "")
+    svg = page[page.index("<svg") : page.index("</svg>") + 6]
+    assert len(ElementTree.fromstring(svg).findall("rect")) == 8
     assert "0.600" in page and "0.500" in page and "undefined" not in page
 
 

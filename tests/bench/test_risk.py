@@ -262,6 +262,22 @@ def test_q5_by_hand_and_under_monotone_maps():
     np.testing.assert_array_equal(threshold_grid("q5", np.full(9, 0.4)), [0, 0.4])
 
 
+def test_smallest_alpha_of_the_default_retunes_its_bets():
+    """Twelve items without an error, on tune too: at alpha a the bet is min(1 / a, .9 / (1 - a)).
+
+    W = (1 + bet * a)^12 >= 20 first holds at a = .24: 1.284^12 = 20.1, but 1.269^12 = 17.4 at .23.
+    """
+    clean = (np.ones(12), np.zeros(12, int), np.arange(12))
+    options = {"tune": clean, "unit": "clustered", "bound": "betting",
+               "multiplicity": "fixed_sequence", "thresholds": "q5"}  # fmt: skip
+    for alpha, certified in ((0.25, True), (0.23, False)):
+        result = certify(*clean[:2], groups=clean[2], alpha=alpha, **options)
+        assert (result.certified, result.least_alpha) == (certified, 0.24)
+    assert result.reason.startswith("0 errors of 12 on 12 items, bound 0.2")
+    wrong = certify(np.ones(12), np.ones(12, int), groups=clean[2], **options)
+    assert wrong.least_alpha == 1.0
+
+
 def test_normal_bound_certifies_nonsense_and_says_so():
     result = certify([1.0], [0], bound="normal", thresholds=[0])
     assert result.certified and result.upper_bound == 0
