@@ -80,6 +80,7 @@ def write_shards(
             join = np.concatenate if info.resolution == "step" else np.stack
             tensors[descriptor] = np.ascontiguousarray(join([row[descriptor] for _, row in rows]))
         save_file(tensors, folder / name, metadata={"format": "faithshift-descriptors-1"})
+        (folder / name).chmod(0o644)
         _reopen(folder / name, tensors)
         index += [
             {"trace_id": t, "split": splits[t], "shard": name, "row": i, "n_steps": n}

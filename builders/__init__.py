@@ -1,0 +1,1 @@
+"""Make FaithShift: items -> traces -> interventions -> labels -> pairs -> a dataset folder."""

@@ -1,0 +1,52 @@
+"""``python -m builders``: make a dataset folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from builders.presets import load_preset
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 done, 1 the input was wrong (one line on stderr)."""
+    parser = argparse.ArgumentParser(prog="python -m builders", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="generate, measure, label and pair traces")
+    build.add_argument("--preset", default="mini", help="mini, twelve, or a TOML file")
+    build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
+    build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
+    options = parser.parse_args(arguments)
+    try:
+        return _build(options)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _build(options: argparse.Namespace) -> int:
+    # A waiting OpenMP thread would spin and take the core from the other process.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    preset = load_preset(options.preset)
+    from builders.estimate import estimate
+
+    if options.dry_run:
+        for name, value in estimate(preset).items():
+            print(f"{name}: {value:,.0f}")
+        return 0
+    if options.out is None:
+        raise ValueError("--out: expected a folder, got nothing")
+    from builders.stages import build
+    from builders.weights import smollm2
+
+    print(build(preset, smollm2(), options.out, workers=max(1, options.workers)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Run a model on traces: completions, interventions, trajectories. Heavy parts load lazily."""
