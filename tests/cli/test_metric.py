@@ -298,6 +298,7 @@ LOAD = """
 import sys
 sys.modules["transformers"] = None
 import evaluate
+del sys.modules["transformers"]
 metric = evaluate.load("meta_faithfulness")
 result = metric.compute(predictions=[.9, .8, .2], references=[1, 1, 0], trace_id=["a", "b", "c"],
     anchor_id=["", "a", "a"], item_id=["i"] * 3, axis=["", "paraphrase", "cue_injection"],
