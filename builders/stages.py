@@ -179,9 +179,9 @@ def _manifest(
             "transformers": transformers.__version__,
             "python": platform.python_version(),
             "machine": platform.machine(),
-            "dtype": preset.dtype,
+            "answer_dtype": preset.answer_dtype,
+            "descriptor_dtype": preset.descriptor_dtype,
             "threads_per_process": 1,
-            "attention": "eager",
         },
         "descriptors": {
             "psi": {

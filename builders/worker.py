@@ -65,7 +65,7 @@ class Worker:
     """A model in memory and the rules of a preset."""
 
     def __init__(self, preset: Preset, weights: Weights) -> None:
-        """Load the model; one thread a process, deterministic kernels."""
+        """Load the model twice: to write and answer, and to be read; one thread a process."""
         torch.set_num_threads(1)
         torch.use_deterministic_algorithms(True)
         self.preset = preset
@@ -74,7 +74,10 @@ class Worker:
             "revision": weights.revision,
             "family": weights.family,
         }
-        self.engine = TransformersEngine(weights.path, dtype=preset.dtype, attention="eager")
+        self.engine = TransformersEngine(weights.path, dtype=preset.answer_dtype)
+        self.reader = TransformersEngine(
+            weights.path, dtype=preset.descriptor_dtype, attention="eager"
+        )
 
     def screen(self, items: Sequence[Item]) -> Chunk:
         """The first generation of both anchors, label probes only."""
@@ -244,7 +247,7 @@ class Worker:
     ) -> None:
         """Force the answer from the shown reasoning and from every probe's text."""
         prompt, reasoning, line = row["prompt"], row["reasoning"], answer_line(item)
-        reading = read(self.engine, prompt + reasoning, states=describing)
+        reading = read(self.engine, prompt + reasoning)
         injected = [reasoning, *(probe.inject(row["trace_id"], reasoning) for probe in probes)]
         sampling = LETTER if item.options else NUMBER
         texts = [prompt + text + line for text in injected]
@@ -280,8 +283,9 @@ class Worker:
                 }
             )
         if describing:
+            white_box = read(self.reader, prompt + reasoning, states=True)
             answer = shown(item, row["answer"])
-            made = describe(self.engine, reading, prompt, row["steps"], answer)
+            made = describe(self.reader, white_box, prompt, row["steps"], answer)
             chunk.descriptors[row["trace_id"]] = {"psi": made.psi, "state": made.state}
 
     def _stands(self, text: str, whole: str) -> bool:

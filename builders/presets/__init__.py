@@ -24,7 +24,8 @@ class Preset:
         tune_share: share of the validation items that set tau.
         cue_format: format of the cued anchors.
         max_tokens, temperature, top_p: sampling of the reasoning.
-        dtype: arithmetic of the model.
+        answer_dtype: arithmetic in which the model writes and answers.
+        descriptor_dtype: arithmetic in which it is read for descriptors.
         screen_chunk, build_chunk: items a chunk; a result does not depend on the workers.
     """
 
@@ -42,7 +43,8 @@ class Preset:
     max_tokens: int
     temperature: float
     top_p: float
-    dtype: str
+    answer_dtype: str
+    descriptor_dtype: str
     screen_chunk: int
     build_chunk: int
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from faithshift_data.schema import Role, stable_id
 
 FILLER = " ..."
+MOST_FILLER = 12
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Probe:
 
     Attributes:
         kind: ``truncate`` (keep the first share of the words, early answering), ``scramble``
-            (all words, shuffled), ``filler`` (dots of the same number of words) or ``as_shown``.
+            (all words, shuffled), ``filler`` (up to 12 groups of dots) or ``as_shown``.
         fraction: kept share of the words in [0, 1]; None where it has no meaning.
         seed: of the shuffle.
         role: ``label`` or ``feature``.
@@ -51,7 +52,7 @@ class Probe:
             random.Random(f"{trace_id}/{self.seed}").shuffle(words)
             return " " + " ".join(words)
         if self.kind == "filler":
-            return FILLER * min(len(words), 24)
+            return FILLER * min(len(words), MOST_FILLER)
         raise ValueError(f"unknown intervention {self.kind!r}")
 
 

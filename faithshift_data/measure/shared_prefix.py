@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -76,15 +77,17 @@ def continue_from(
         raise ValueError("continue_from is greedy: temperature must be 0")
     encoded = [engine.ids(text) for text in texts]
     shared = [_common(reading.ids, ids) for ids in encoded]
-    results: dict[int, Completion] = {}
     groups: tuple[list[int], list[int]] = ([], [])
     for row, (ids, keep) in enumerate(zip(encoded, shared, strict=True)):
         groups[len(ids) - keep > SHORT].append(row)
-    for rows in groups:
-        if rows:
-            fresh = [encoded[row][shared[row] :] for row in rows]
-            done = _rows(engine, reading, [shared[row] for row in rows], fresh, sampling)
-            results |= dict(zip(rows, done, strict=True))
+    parts = [
+        _prefill(engine, reading, [(shared[row], encoded[row][shared[row] :]) for row in rows])
+        for rows in groups
+        if rows
+    ]
+    done = _decode(engine, _join(parts), sampling)
+    order = [row for rows in groups for row in rows]
+    results = dict(zip(order, done, strict=True))
     return [results[row] for row in range(len(texts))]
 
 
@@ -96,15 +99,22 @@ def _common(left: list[int], right: list[int]) -> int:
     return limit
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Rows ready to decode: what they attend to, where they stand, the next token of each."""
+
+    cache: Any
+    mask: torch.Tensor
+    position: torch.Tensor
+    drawn: torch.Tensor
+
+
 @torch.inference_mode()
-def _rows(
-    engine: TransformersEngine,
-    reading: Reading,
-    shared: list[int],
-    fresh: list[list[int]],
-    sampling: Sampling,
-) -> list[Completion]:
-    n, past, width = len(fresh), max(shared), max(map(len, fresh))
+def _prefill(
+    engine: TransformersEngine, reading: Reading, rows: Sequence[tuple[int, list[int]]]
+) -> _Rows:
+    """Read the new tokens of rows that keep (shared, new) tokens; padding stands on the left."""
+    n, past, width = len(rows), max(keep for keep, _ in rows), max(len(ids) for _, ids in rows)
     cache = deepcopy(reading.cache)
     if past < len(reading.ids):
         cache.crop(past - len(reading.ids))
@@ -112,32 +122,69 @@ def _rows(
     input_ids = torch.full((n, width), engine.tokenizer.pad_token_id)
     mask = torch.zeros((n, past + width), dtype=torch.long)
     position = torch.zeros((n, width), dtype=torch.long)
-    for row, (keep, ids) in enumerate(zip(shared, fresh, strict=True)):
-        pad = width - len(ids)
-        input_ids[row, pad:] = torch.tensor(ids)
+    for row, (keep, ids) in enumerate(rows):
+        start = width - len(ids)
+        input_ids[row, start:] = torch.tensor(ids)
         mask[row, :keep] = 1
-        mask[row, past + pad :] = 1
-        position[row, pad:] = torch.arange(keep, keep + len(ids))
-    new: list[list[int]] = [[] for _ in range(n)]
-    open_rows = set(range(n))
-    for _ in range(sampling.max_tokens):
-        output = engine.model(
-            input_ids=input_ids,
-            attention_mask=mask,
-            position_ids=position,
-            cache=cache,
-            logits_to_keep=1,
-        )
-        drawn = output.logits[:, -1].argmax(dim=-1)
-        for row in sorted(open_rows):
+        mask[row, past + start :] = 1
+        position[row, start:] = torch.arange(keep, keep + len(ids))
+    drawn = _next(engine, cache, input_ids, mask, position)
+    return _Rows(cache, mask, position[:, -1:], drawn)
+
+
+def _join(parts: Sequence[_Rows]) -> _Rows:
+    """Stack groups of rows; shorter ones get masked slots on the left, which nothing sees."""
+    if len(parts) == 1:
+        return parts[0]
+    length = max(part.mask.shape[1] for part in parts)
+    gaps = [length - part.mask.shape[1] for part in parts]
+    cache = parts[0].cache
+    for number, layer in enumerate(cache.layers):
+        for name in ("keys", "values"):
+            blocks = [getattr(part.cache.layers[number], name) for part in parts]
+            padded = [pad(block, (0, 0, gap, 0)) for block, gap in zip(blocks, gaps, strict=True)]
+            setattr(layer, name, torch.cat(padded))
+    masks = [pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)]
+    return _Rows(
+        cache,
+        torch.cat(masks),
+        torch.cat([part.position for part in parts]),
+        torch.cat([part.drawn for part in parts]),
+    )
+
+
+@torch.inference_mode()
+def _decode(engine: TransformersEngine, rows: _Rows, sampling: Sampling) -> list[Completion]:
+    mask, position, drawn = rows.mask, rows.position, rows.drawn
+    new: list[list[int]] = [[] for _ in drawn]
+    running = set(range(len(new)))
+    for step in range(sampling.max_tokens):
+        for row in sorted(running):
             new[row].append(int(drawn[row]))
             text = engine.tokenizer.decode(new[row])
             ended = new[row][-1] == engine.tokenizer.eos_token_id
             if ended or any(stop in text for stop in sampling.stop):
-                open_rows.discard(row)
-        if not open_rows:
+                running.discard(row)
+        if not running or step + 1 == sampling.max_tokens:
             break
-        input_ids = drawn[:, None]
-        mask = torch.cat([mask, mask.new_ones((n, 1))], dim=1)
-        position = position[:, -1:] + 1
+        mask = torch.cat([mask, mask.new_ones((len(new), 1))], dim=1)
+        position = position + 1
+        drawn = _next(engine, rows.cache, drawn[:, None], mask, position)
     return [engine.completion(ids, sampling) for ids in new]
+
+
+def _next(
+    engine: TransformersEngine,
+    cache: Any,
+    input_ids: torch.Tensor,
+    mask: torch.Tensor,
+    position: torch.Tensor,
+) -> torch.Tensor:
+    output = engine.model(
+        input_ids=input_ids,
+        attention_mask=mask,
+        position_ids=position,
+        cache=cache,
+        logits_to_keep=1,
+    )
+    return output.logits[:, -1].argmax(dim=-1)
