@@ -1,6 +1,21 @@
-"""Intervals and resampling whose unit is the item, never the row."""
+"""Intervals, tests and resampling whose unit is the item, never the row."""
 
+from faithshift_bench.stats.agreement import agreement, kendall_tau_b
 from faithshift_bench.stats.bootstrap import item_weights, percentile_interval
-from faithshift_bench.stats.intervals import exact_interval
+from faithshift_bench.stats.intervals import exact_interval, wilson_interval
+from faithshift_bench.stats.multiple import benjamini_hochberg
+from faithshift_bench.stats.paired import cluster_permutation_test, mcnemar, swap_signs, swap_test
 
-__all__ = ["exact_interval", "item_weights", "percentile_interval"]
+__all__ = [
+    "agreement",
+    "benjamini_hochberg",
+    "cluster_permutation_test",
+    "exact_interval",
+    "item_weights",
+    "kendall_tau_b",
+    "mcnemar",
+    "percentile_interval",
+    "swap_signs",
+    "swap_test",
+    "wilson_interval",
+]
