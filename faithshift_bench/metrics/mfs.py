@@ -1,6 +1,8 @@
-"""The Meta-Faithfulness Score, S eq. 8."""
+"""The Meta-Faithfulness Score, S eq. 8, and the other summaries of IVR and AS."""
 
 from __future__ import annotations
+
+import math
 
 
 def harmonic_mean(ivr: float, sensitivity: float) -> float:
@@ -31,6 +33,19 @@ def meta_faithfulness_score(ivr: float, sensitivity: float, coverage: float) -> 
     """
     _check("coverage", coverage)
     return coverage * harmonic_mean(ivr, sensitivity)
+
+
+def balanced_score(ivr: float, sensitivity: float) -> float:
+    """S table 18: the geometric mean ``sqrt((1 - IVR) AS)``, in [0, 1], higher is better.
+
+    Never below the harmonic mean.
+
+    Raises:
+        ValueError: on a value outside [0, 1] or NaN.
+    """
+    _check("ivr", ivr)
+    _check("sensitivity", sensitivity)
+    return math.sqrt((1.0 - ivr) * sensitivity)
 
 
 def _check(name: str, value: float) -> None:
