@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AxisRate": "metrics.rates",
     "Certificate": "risk.certificate",
+    "Comparison": "comparison",
     "InputError": "",
     "Protocol": "risk.protocol",
     "RateResult": "metrics.rates",
@@ -21,11 +22,13 @@ _HOME = {
     "alteration_sensitivity": "metrics.sensitivity",
     "build_frame": "frame",
     "certify": "risk.certificate",
+    "compare": "comparison",
     "evaluate_arrays": "core",
     "evaluate_scores": "evaluation",
     "harmonic_mean": "metrics.mfs",
     "install_metric": "meta_faithfulness",
     "invariance_violation_rate": "metrics.invariance",
+    "list_certificates": "risk.plan",
     "list_detectors": "detectors.registry",
     "load_detector": "detectors.registry",
     "run_detector": "detectors.runs",
@@ -52,6 +55,8 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from faithshift_bench.board import render_board as render_board
+    from faithshift_bench.comparison import Comparison as Comparison
+    from faithshift_bench.comparison import compare as compare
     from faithshift_bench.core import evaluate_arrays as evaluate_arrays
     from faithshift_bench.detectors.registry import list_detectors as list_detectors
     from faithshift_bench.detectors.registry import load_detector as load_detector
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
     from faithshift_bench.report import Report as Report
     from faithshift_bench.risk.certificate import Certificate as Certificate
     from faithshift_bench.risk.certificate import certify as certify
+    from faithshift_bench.risk.plan import list_certificates as list_certificates
     from faithshift_bench.risk.protocol import Protocol as Protocol
     from faithshift_bench.scores import ScoreTable as ScoreTable
     from faithshift_data.errors import InputError as InputError

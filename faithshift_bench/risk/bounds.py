@@ -1,14 +1,14 @@
 """Upper bounds on a selective risk, and p-values of "the risk is alpha or more".
 
-``exact`` counts drawn rows (Clopper-Pearson), ``betting`` multiplies the wealth of bets on item
-means, ``normal`` is S eq. 34, which is not a bound at small counts and is always flagged.
+``exact`` counts rows (Clopper-Pearson); ``normal`` is S eq. 34, which is not a bound at small
+counts and is always flagged. Bounds on item means are in :mod:`faithshift_bench.risk.betting`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,6 @@ from scipy import special
 
 from faithshift_bench.risk.losses import ItemLosses
 
-LEAST_BET = 0.2
 LARGEST_N = 100_000
 Floats = NDArray[np.float64]
 
@@ -24,17 +23,15 @@ Floats = NDArray[np.float64]
 class Bound(Protocol):
     """A way to bound selective risk at thresholds (K,), from the losses of items (I, K)."""
 
-    unit: ClassVar[str]
-
     @property
     def alpha(self) -> float:
         """The risk target."""
 
-    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
-        """P-values (B, K) of the items taken by 0/1 ``weights`` (B, I)."""
+    def p_values(self, losses: ItemLosses, weights: Floats | None = None) -> Floats:
+        """P-values (B, K) of the items taken by 0/1 ``weights`` (B, I); of all, with B = 1."""
 
-    def upper(self, losses: ItemLosses, level: float) -> Floats:
-        """Upper bounds (K,) at ``level``; 1 where nothing is selected."""
+    def upper(self, losses: ItemLosses, level: float | Floats) -> Floats:
+        """Upper bounds (K,) at ``level``, one or (K,); 1 where nothing is selected."""
 
     def least_n(self, level: float) -> int:
         """Draws (or items) needed where none is wrong."""
@@ -51,16 +48,16 @@ class Bound(Protocol):
 
 @dataclass(frozen=True)
 class Exact:
-    """Clopper-Pearson on one drawn row an item."""
+    """Clopper-Pearson on counts of rows: one drawn an item, or (``iid``) all of them."""
 
     alpha: float
-    unit: ClassVar[str] = "one_per_item"
 
-    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
+    def p_values(self, losses: ItemLosses, weights: Floats | None = None) -> Floats:
         """Binomial p-values of the counts."""
-        return binomial_p_value(weights @ losses.wrong, weights @ losses.selected, self.alpha)
+        wrong, n = _sums(losses, weights)
+        return binomial_p_value(wrong, n, self.alpha)
 
-    def upper(self, losses: ItemLosses, level: float) -> Floats:
+    def upper(self, losses: ItemLosses, level: float | Floats) -> Floats:
         """Clopper-Pearson bounds."""
         return binomial_upper(losses.wrong.sum(axis=0), losses.selected.sum(axis=0), level)
 
@@ -104,15 +101,15 @@ class Exact:
 class Normal(Exact):
     """S eq. 34 as published: ``R + z sqrt(R (1 - R) / n)``. Zero at zero errors."""
 
-    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
+    def p_values(self, losses: ItemLosses, weights: Floats | None = None) -> Floats:
         """Levels at which the bound equals alpha: 0 at zero errors; 1 where n is 0."""
-        n = weights @ losses.selected
-        rate, spread = _normal(weights @ losses.wrong, n)
+        wrong, n = _sums(losses, weights)
+        rate, spread = _normal(wrong, n)
         scale = np.where(spread > 0, spread, 1.0)
         value = np.where(spread > 0, special.ndtr((rate - self.alpha) / scale), rate > self.alpha)
         return np.where(n == 0, 1.0, value)
 
-    def upper(self, losses: ItemLosses, level: float) -> Floats:
+    def upper(self, losses: ItemLosses, level: float | Floats) -> Floats:
         """The published bounds."""
         n = losses.selected.sum(axis=0)
         rate, spread = _normal(losses.wrong.sum(axis=0), n)
@@ -128,68 +125,13 @@ class Normal(Exact):
 
     def limit(self, n: int, upper: float, level: float) -> str:
         """The bound itself."""
-        return _against(upper, self.alpha)
+        return against(upper, self.alpha)
 
     def flags(self, n: int, errors: int) -> tuple[str, ...]:
         """That it is not valid at finite size, and the counts where it is worst."""
         always = "normal bound (S eq. 34): not valid at finite size"
         weak = min(errors, n - errors) < 10
         return (always, f"normal bound at {errors} errors of {n}") if weak else (always,)
-
-
-@dataclass(frozen=True, eq=False)
-class Betting:
-    """Wealth of bets (K,) against ``risk >= alpha``, one bet an item on its mean loss.
-
-    ``W = prod(1 - bet * a_i)`` with ``a_i = wrong - alpha * selected``; ``p = min(1, 1 / W)``.
-    """
-
-    alpha: float
-    bets: Floats
-    unit: ClassVar[str] = "clustered"
-
-    def log_wealth(self, losses: ItemLosses, risk: Floats | float) -> Floats:
-        """Log-wealth of each item (I, K) against the hypothesis ``risk >= risk``; adds up."""
-        stake = np.minimum(self.bets * (losses.wrong - risk * losses.selected), 1.0)
-        with np.errstate(divide="ignore"):
-            return np.log1p(-stake)
-
-    def p_values(self, losses: ItemLosses, weights: Floats) -> Floats:
-        """``min(1, 1 / W)``."""
-        return np.exp(-np.maximum(weights @ self.log_wealth(losses, self.alpha), 0.0))
-
-    def upper(self, losses: ItemLosses, level: float) -> Floats:
-        """The smallest risk that the bets reject at ``level``, by bisection.
-
-        Below ``1 - 1 / bet`` the wealth could go negative, so nothing is rejected there.
-        """
-        floor = np.maximum(0.0, 1 - 1 / self.bets)
-        low, high = floor, np.ones_like(floor)
-        goal = -math.log(level)
-        for _ in range(60):
-            middle = (low + high) / 2
-            reached = self.log_wealth(losses, middle).sum(axis=0) >= goal
-            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-        return high
-
-    def least_n(self, level: float) -> int:
-        """Items needed if all are selected and none is wrong, at the largest bet."""
-        return math.ceil(-math.log(level) / math.log1p(float(self.bets.max()) * self.alpha))
-
-    def least_n_at_rate(self, losses: ItemLosses, level: float) -> int | None:
-        """Items needed at the best observed growth of the log-wealth."""
-        if len(losses.selected) == 0:
-            return None
-        growth = float(self.log_wealth(losses, self.alpha).mean(axis=0).max())
-        return math.ceil(-math.log(level) / growth) if growth > 0 else None
-
-    def limit(self, n: int, upper: float, level: float) -> str:
-        """The bound itself."""
-        return _against(upper, self.alpha)
-
-    def flags(self, n: int, errors: int) -> tuple[str, ...]:
-        """None: the bound holds at every size."""
-        return ()
 
 
 def binomial_p_value(errors: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
@@ -199,7 +141,7 @@ def binomial_p_value(errors: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     return np.where(errors >= n, 1.0, value)
 
 
-def binomial_upper(errors: ArrayLike, n: ArrayLike, level: float) -> Floats:
+def binomial_upper(errors: ArrayLike, n: ArrayLike, level: float | Floats) -> Floats:
     """One-sided Clopper-Pearson upper bound at ``level``; 1 where ``n`` is 0 or all are errors."""
     errors, n = np.asarray(errors), np.asarray(n)
     full = errors >= n
@@ -212,16 +154,10 @@ def allowed_errors(n: int, alpha: float, level: float) -> int:
     return int((binomial_p_value(np.arange(n + 1), n, alpha) <= level).sum()) - 1
 
 
-def tuned_bets(tune: ItemLosses, alpha: float) -> Floats:
-    """Bets (K,) fixed on tune items: ``mean / (var + mean^2)`` of their gains, clipped.
-
-    The gain of an item is ``alpha * selected - wrong``. The clip to [.2, .9 / (1 - alpha)] keeps
-    the wealth positive whatever the calibration items are.
-    """
-    gains = alpha * tune.selected - tune.wrong
-    square = (gains**2).mean(axis=0)
-    ratio = np.divide(gains.mean(axis=0), square, out=np.zeros_like(square), where=square > 0)
-    return np.clip(ratio, LEAST_BET, 0.9 / (1 - alpha))
+def _sums(losses: ItemLosses, weights: Floats | None) -> tuple[Floats, Floats]:
+    if weights is None:
+        return losses.wrong.sum(axis=0, keepdims=True), losses.selected.sum(axis=0, keepdims=True)
+    return weights @ losses.wrong, weights @ losses.selected
 
 
 def _normal(errors: Floats, n: Floats) -> tuple[Floats, Floats]:
@@ -230,5 +166,6 @@ def _normal(errors: Floats, n: Floats) -> tuple[Floats, Floats]:
     return rate, np.sqrt(rate * (1 - rate) / counts)
 
 
-def _against(upper: float, alpha: float) -> str:
+def against(upper: float, alpha: float) -> str:
+    """``bound .231 <= .25``, in the words of a reason."""
     return f"bound {upper:.3f} {'<=' if upper <= alpha else '>'} {alpha:g}"

@@ -1,7 +1,8 @@
 """What is counted: losses of independent items at each threshold.
 
 Rows of one item depend on each other, so an item enters a bound once: by one row drawn from it
-(``one_per_item``) or by its mean loss (``clustered``).
+(``one_per_item``) or by its mean loss (``clustered``). ``iid`` counts every row as if independent,
+as published.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import hashlib
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faithshift_bench.metrics.verdicts import select
 
-UNITS = ("one_per_item", "clustered")
+UNITS = ("one_per_item", "clustered", "iid")
 
 
 class ItemLosses(NamedTuple):
     """Per item and threshold, both (I, K): the selected share and the selected-and-wrong share.
 
-    With ``one_per_item`` both are 0 or 1. Selective risk at a threshold is
-    ``wrong.mean(0) / selected.mean(0)``.
+    With ``one_per_item`` both are 0 or 1, with ``iid`` numbers of rows. Selective risk at a
+    threshold is ``wrong.mean(0) / selected.mean(0)``.
     """
 
     selected: NDArray[np.float64]
@@ -66,15 +67,37 @@ def item_losses(
         rows = one_per_item(confidence, errors, groups, draw_seed)
         confidence, errors, groups = confidence[rows], errors[rows], groups[rows]
     selected = select(confidence[:, None], thresholds[None, :]).astype(float)
-    return ItemLosses(item_means(selected, groups), item_means(selected * errors[:, None], groups))
+    combine = _item_sums if unit == "iid" else item_means
+    return ItemLosses(combine(selected, groups), combine(selected * errors[:, None], groups))
 
 
 def item_means(values: NDArray[np.float64], groups: NDArray[np.str_]) -> NDArray[np.float64]:
     """Mean of the rows (n, K) of each item: (I, K), items sorted by id."""
-    items, code, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    _, sizes = np.unique(groups, return_counts=True)
+    return _item_sums(values, groups) / sizes[:, None]
+
+
+def check_rows(
+    confidence: ArrayLike, errors: ArrayLike, groups: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.int8], NDArray[np.str_]]:
+    """Rows as float64, int8 and str arrays (n,); raises ValueError on a bad shape or value."""
+    conf, errs = np.asarray(confidence, dtype=float), np.asarray(errors)
+    items = np.arange(len(conf)) if groups is None else np.asarray(groups)
+    if conf.ndim != 1 or errs.shape != conf.shape or items.shape != conf.shape:
+        shapes = f"{conf.shape}, {errs.shape}, {items.shape}"
+        raise ValueError(f"confidence, errors and groups must be of one length (got {shapes})")
+    if not ((conf >= 0) & (conf <= 1)).all():
+        raise ValueError("confidence must lie in [0, 1]")
+    if len(errs) and not np.isin(errs, (0, 1)).all():
+        raise ValueError("errors must be 0 or 1")
+    return conf, errs.astype(np.int8), items.astype(np.str_)
+
+
+def _item_sums(values: NDArray[np.float64], groups: NDArray[np.str_]) -> NDArray[np.float64]:
+    items, code = np.unique(groups, return_inverse=True)
     sums = np.zeros((len(items), values.shape[1]))
     np.add.at(sums, code, values)
-    return sums / sizes[:, None]
+    return sums
 
 
 def _rank(draw_seed: int, item: str, size: int) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from faithshift_bench.risk.losses import ItemLosses
 from faithshift_data.errors import InputError
 
-MULTIPLICITY = ("bonferroni", "fixed_sequence")
+MULTIPLICITY = ("bonferroni", "holm", "fixed_sequence")
 GRIDS = ("k/20", "q5")
 Q5_COVERAGES = (85, 70, 55, 40)
 
@@ -65,7 +65,7 @@ def order_on_tune(tune: ItemLosses, alpha: float) -> NDArray[np.intp]:
 
 
 def spent_level(multiplicity: str, delta: float, n_thresholds: int) -> float:
-    """Level spent on each threshold: ``delta / K`` (bonferroni) or ``delta`` (fixed_sequence).
+    """Level of the first test: ``delta / K`` (bonferroni, holm) or ``delta`` (fixed_sequence).
 
     Raises:
         ValueError: on an unknown procedure.
@@ -75,13 +75,32 @@ def spent_level(multiplicity: str, delta: float, n_thresholds: int) -> float:
         raise InputError(
             "unknown procedure", field="multiplicity", expected=expected, got=multiplicity
         )
-    return delta / n_thresholds if multiplicity == "bonferroni" else delta
+    return delta if multiplicity == "fixed_sequence" else delta / n_thresholds
+
+
+def holm_levels(p_values: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+    """Level spent on each threshold by Holm's step-down, (..., K) like ``p_values``.
+
+    The j-th smallest of K p-values (from 0) is tested at ``delta / (K - j)``. After the first
+    failure nothing is tested, so the level stays there; a threshold is certified iff its p-value
+    is at most its level.
+    """
+    n_thresholds = p_values.shape[-1]
+    order = p_values.argsort(axis=-1, kind="stable")
+    ladder = delta / (n_thresholds - np.arange(n_thresholds))
+    passed = np.logical_and.accumulate(np.take_along_axis(p_values, order, -1) <= ladder, axis=-1)
+    reached = np.minimum(passed.sum(axis=-1, keepdims=True), n_thresholds - 1)
+    levels = np.empty_like(p_values)
+    np.put_along_axis(levels, order, np.minimum(ladder, ladder[reached]), -1)
+    return levels
 
 
 def rejections(
-    p_values: NDArray[np.float64], level: float, order: NDArray[np.intp] | None
+    p_values: NDArray[np.float64],
+    level: float | NDArray[np.float64],
+    order: NDArray[np.intp] | None,
 ) -> NDArray[np.bool_]:
-    """Which thresholds are certified, (..., K) like ``p_values``.
+    """Which thresholds are certified, (..., K) like ``p_values``; ``level`` is one or like them.
 
     With an ``order`` testing stops at the first failure; without one each stands alone.
     """

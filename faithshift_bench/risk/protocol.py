@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from faithshift_bench.risk.plan import needs_tune
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -23,7 +25,7 @@ class Protocol:
     @property
     def needs_tune(self) -> bool:
         """Whether labelled tune rows are needed (bets, order, or grid)."""
-        return "betting" in self.bound or self.multiplicity != "bonferroni" or self.grid == "q5"
+        return needs_tune(self.bound, self.multiplicity) or self.grid == "q5"
 
 
 DEFAULT = Protocol()

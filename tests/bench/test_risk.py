@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from faithshift_bench.risk import certify
-from faithshift_bench.risk.bounds import (
-    Betting,
-    allowed_errors,
-    binomial_p_value,
-    binomial_upper,
-    tuned_bets,
-)
+from faithshift_bench.risk.betting import Betting, tuned_bets
+from faithshift_bench.risk.bounds import allowed_errors, binomial_p_value, binomial_upper
 from faithshift_bench.risk.losses import ItemLosses, item_losses, one_per_item
 from faithshift_bench.risk.multiplicity import order_on_tune, rejections, threshold_grid
 
@@ -301,7 +296,7 @@ def test_normal_bound_certifies_nonsense_and_says_so():
         ({"delta": 1.5}, "delta must lie"),
         ({"unit": "row"}, "got row/exact"),
         ({"bound": "betting"}, "got one_per_item/betting"),
-        ({"multiplicity": "holm"}, "field multiplicity.*got holm"),
+        ({"multiplicity": "hochberg"}, "field multiplicity.*got hochberg"),
         ({"multiplicity": "fixed_sequence"}, "tune rows"),
         ({"unit": "clustered", "bound": "betting"}, "tune rows"),
         ({"thresholds": "q5"}, "tune rows"),
