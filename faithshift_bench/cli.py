@@ -227,6 +227,19 @@ def install_metric() -> None:
     print(install())
 
 
+@app.command("paper-check")
+def paper_check(as_json: Json = False) -> None:
+    """Every derived figure of the published study, recomputed from its published ingredients."""
+    from faithshift_bench.studies.paper_check import paper_check as check_paper
+    from faithshift_bench.studies.paper_check import paper_check_dict, render_checks
+
+    checks = check_paper()
+    if as_json:
+        _print_json(paper_check_dict(checks))
+    else:
+        print(render_checks(checks))
+
+
 def _seeds(text: str) -> list[int]:
     seeds: list[int] = []
     for part in text.split(","):
