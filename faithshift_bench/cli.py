@@ -219,6 +219,35 @@ def evaluate(
     print(report.to_markdown())
 
 
+@app.command()
+def compare(
+    scores: list[Path],
+    data: Data = "mini",
+    coverage: Annotated[
+        float, typer.Option(help="What all commit on at the matched point, over 0 and to 1.")
+    ] = 0.70,
+    alpha: Annotated[
+        float, typer.Option(callback=_share, help="Highest selective risk to certify.")
+    ] = 0.25,
+    delta: Annotated[
+        float, typer.Option(callback=_share, help="Highest probability of a wrong certificate.")
+    ] = 0.05,
+    json_file: Annotated[
+        str | None, typer.Option("--json", help="Write the comparison as JSON; - for stdout.")
+    ] = None,
+) -> None:
+    """Files of scores beside each other and the controls: gaps, tests, and who comes first."""
+    import faithshift_bench as fb
+    from faithshift_data.atomic import write_text
+
+    found = fb.compare(scores, data, coverage=coverage, alpha=alpha, delta=delta)
+    if json_file == "-":
+        return print(found.to_json(), end="")
+    if json_file is not None:
+        write_text(Path(json_file), found.to_json())
+    print(found.to_text())
+
+
 @app.command("install-metric")
 def install_metric() -> None:
     """Make evaluate.load("meta_faithfulness") work in any directory, offline."""

@@ -1,13 +1,12 @@
 """Intervals, tests and resampling whose unit is the item, never the row."""
 
-from faithshift_bench.stats.agreement import agreement, kendall_tau_b
+from faithshift_bench.stats.agreement import kendall_tau_b, rater_agreement
 from faithshift_bench.stats.bootstrap import item_weights, percentile_interval
 from faithshift_bench.stats.intervals import exact_interval, wilson_interval
 from faithshift_bench.stats.multiple import benjamini_hochberg
 from faithshift_bench.stats.paired import cluster_permutation_test, mcnemar, swap_signs, swap_test
 
 __all__ = [
-    "agreement",
     "benjamini_hochberg",
     "cluster_permutation_test",
     "exact_interval",
@@ -15,6 +14,7 @@ __all__ = [
     "kendall_tau_b",
     "mcnemar",
     "percentile_interval",
+    "rater_agreement",
     "swap_signs",
     "swap_test",
     "wilson_interval",

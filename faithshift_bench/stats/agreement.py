@@ -60,7 +60,7 @@ class RankAgreement:
     method: str | None
 
 
-def agreement(first: ArrayLike, second: ArrayLike) -> Agreement:
+def rater_agreement(first: ArrayLike, second: ArrayLike) -> Agreement:
     """Raw agreement, Cohen's kappa and Gwet's AC1 of two binary raters.
 
     ``kappa = (po - pe) / (1 - pe)`` with pe from each rater's own margin; AC1 takes

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 TOLERANCE = 1e-12
+CHUNK = 1000
 Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -67,14 +68,14 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     return McNemar(min(1.0, 2 * tail), only_a, only_b, len(a), None)
 
 
-def swap_signs(n_items: int, n_permutations: int, seed: int) -> NDArray[np.float64]:
+def swap_signs(n_items: int, n_permutations: int, seed: int) -> NDArray[np.int8]:
     """(B, I) of 1 (the item keeps its detector) and 0 (it is swapped), from the seed alone."""
     rng = np.random.default_rng(seed)
-    return rng.integers(0, 2, size=(n_permutations, n_items)).astype(float)
+    return rng.integers(0, 2, size=(n_permutations, n_items), dtype=np.int8)
 
 
 def swap_test(
-    first: ArrayLike, second: ArrayLike, statistic: Statistic, keep: NDArray[np.float64]
+    first: ArrayLike, second: ArrayLike, statistic: Statistic, keep: NDArray[np.int8]
 ) -> SwapTest:
     """Cluster permutation test: whole items are swapped between two detectors.
 
@@ -97,9 +98,13 @@ def swap_test(
     difference = float(np.subtract(*ends))
     if np.isnan(difference):
         return SwapTest(None, None, len(keep), 0, "undefined on one side")
-    one = np.matmul(keep, a - b) + b.sum(axis=1, keepdims=True)
-    two = (a + b).sum(axis=1, keepdims=True) - one
-    draws = statistic(one) - statistic(two)
+    parts = []
+    for start in range(0, len(keep), CHUNK):
+        swaps = keep[start : start + CHUNK].astype(float)
+        one = np.matmul(swaps, a - b) + b.sum(axis=1, keepdims=True)
+        two = (a + b).sum(axis=1, keepdims=True) - one
+        parts.append(statistic(one) - statistic(two))
+    draws = np.concatenate(parts)
     undefined = np.isnan(draws)
     extreme = undefined | (np.abs(draws) >= abs(difference) - TOLERANCE)
     p = (int(extreme.sum()) + 1) / (len(keep) + 1)
@@ -137,6 +142,6 @@ def cluster_permutation_test(
     if len(a) == 0:
         return SwapTest(None, None, n_permutations, 0, "no rows")
     names, code = np.unique(items, return_inverse=True)
-    sums = [np.bincount(code, x)[None, :, None] for x in (a, b)]
+    one, two = (np.bincount(code, x)[None, :, None] for x in (a, b))
     keep = swap_signs(len(names), n_permutations, seed)
-    return swap_test(*sums, lambda totals: totals[0, :, 0] / len(a), keep)
+    return swap_test(one, two, lambda totals: totals[0, :, 0] / len(a), keep)

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
-from faithshift_bench.stats import agreement, kendall_tau_b, wilson_interval
+from faithshift_bench.stats import kendall_tau_b, rater_agreement, wilson_interval
 
 ROWS = st.lists(st.tuples(st.integers(-1, 1), st.integers(-1, 1)), min_size=1, max_size=50)
 
@@ -20,7 +20,7 @@ def test_kappa_equals_scikit_learn(rows):
     a, b = np.array(rows).T
     both = (a >= 0) & (b >= 0)
     assume(len(set(a[both])) == 2 and len(set(b[both])) == 2)
-    found = agreement(a, b)
+    found = rater_agreement(a, b)
     assert found.kappa.value == pytest.approx(cohen_kappa_score(a[both], b[both]))
     assert (found.n, found.n_excluded) == (both.sum(), (~both).sum())
 
@@ -29,26 +29,26 @@ def test_the_kappa_paradox_by_hand():
     """90 both yes, 5 and 5 apart, none both no: raw .9, kappa below 0, AC1 .89."""
     a = [1] * 95 + [0] * 5
     b = [1] * 90 + [0] * 5 + [1] * 5
-    found = agreement(a, b)
+    found = rater_agreement(a, b)
     assert found.observed == pytest.approx(0.9)
     assert found.kappa.value == pytest.approx((0.9 - 0.905) / (1 - 0.905))
     assert found.ac1.value == pytest.approx((0.9 - 0.095) / (1 - 0.095))
     assert found.prevalence == pytest.approx(0.95) and found.saturated
-    assert not agreement([1, 0, 1], [1, 0, 0]).saturated
+    assert not rater_agreement([1, 0, 1], [1, 0, 0]).saturated
 
 
 def test_constant_raters_are_undefined_with_a_reason():
-    one = agreement([1, 1, 1], [1, 0, 1])
+    one = rater_agreement([1, 1, 1], [1, 0, 1])
     assert one.kappa.value is None and one.kappa.reason == "first rater is constant"
-    assert agreement([1, 0], [0, 0]).kappa.reason == "second rater is constant"
-    both = agreement([1, 1], [1, 1])
+    assert rater_agreement([1, 0], [0, 0]).kappa.reason == "second rater is constant"
+    both = rater_agreement([1, 1], [1, 1])
     assert both.kappa.reason == "both raters are constant" and both.ac1.value == 1
-    none = agreement([-1, 1], [1, -1])
+    none = rater_agreement([-1, 1], [1, -1])
     assert (none.n, none.n_excluded, none.observed, none.prevalence) == (0, 2, None, None)
     assert none.kappa.reason == none.ac1.reason == "no row with two verdicts"
     for bad in (([1], [1, 0]), ([2], [1])):
         with pytest.raises(ValueError, match="shape|verdicts"):
-            agreement(*bad)
+            rater_agreement(*bad)
 
 
 VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=25)

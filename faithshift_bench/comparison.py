@@ -1,0 +1,255 @@
+"""compare: several detectors on the same traces, items, draws and axes, everything frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import faithshift_bench
+from faithshift_bench.blocks import Design, block
+from faithshift_bench.core import MIN_PAIRS, Evaluation, evaluate_arrays
+from faithshift_bench.evaluation import data_hash, frame_of
+from faithshift_bench.metrics.verdicts import margin
+from faithshift_bench.scores import Aligned, ScoreTable
+from faithshift_bench.sides import Side, matched_selection, own_selection
+from faithshift_bench.stats import item_weights, swap_signs
+from faithshift_data.atomic import canonical_json
+from faithshift_data.errors import InputError
+from faithshift_data.schema import LabelRule
+
+if TYPE_CHECKING:
+    from faithshift_data import FaithShift
+
+CONTROLS = ("constant", "random", "length_only", "label_prior")
+CONTROL_SEEDS = (0, 1, 2, 3)
+NOTES = [
+    "Verdict thresholds and certificates are frozen; the claim is about these operating points on "
+    "new items from these models, conditions and prompts.",
+    "Intervals: one set of resamples of test items within domain for all. p: two-sided, whole "
+    "items swapped between two detectors, adjusted by Benjamini-Hochberg.",
+    "Resolvable: the true gap that 4 of 5 such studies would find at the 5 % level.",
+]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Detectors beside each other, at their own operating points and at matched coverage.
+
+    Attributes:
+        detectors: name, seeds, tau and certified threshold of each, whether it is a control and
+            whether it reads evidence of the kind constructed labels rest on.
+        own: the block at the certified thresholds (full coverage where the data have no calib
+            rows); a detector with nothing certified is under ``not_comparable``.
+        matched: the block at one coverage for all, set on tune and calib without labels.
+        settings: alpha, delta, coverage, resamples, permutations, seed, level.
+        data: name, version and hash.
+        notes: what the intervals, tests and claims cover.
+        version: of the package.
+
+    A block holds ``axes`` in common, ``rows`` (mfs, hm, coverage, ivr, as and the interval of
+    MFS; None is undefined), ``pairs`` (gap of MFS, first minus second, its interval, p, adjusted
+    p, resolvable gap, and the gaps of IVR and AS), ``first`` (who shares the first place) and
+    its ``sentence``.
+    """
+
+    detectors: list[dict[str, Any]]
+    own: dict[str, Any]
+    matched: dict[str, Any]
+    settings: dict[str, Any]
+    data: dict[str, Any]
+    notes: list[str]
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy as plain values."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Canonical JSON: sorted keys, NaN refused, a final newline."""
+        return canonical_json(asdict(self))
+
+    def to_text(self) -> str:
+        """Both blocks as aligned text."""
+        from faithshift_bench.comparison_text import comparison_text
+
+        return comparison_text(self)
+
+
+def compare(
+    scores: Sequence[Any],
+    data: str | Path | FaithShift = "mini",
+    *,
+    coverage: float = 0.70,
+    controls: Sequence[str] = CONTROLS,
+    names: Sequence[str] | None = None,
+    alpha: float = 0.25,
+    delta: float = 0.05,
+    n_resamples: int = 1000,
+    n_permutations: int = 9999,
+    seed: int = 0,
+    min_pairs: int = MIN_PAIRS,
+) -> Comparison:
+    """Compare detectors by MFS at their own operating points and at matched coverage.
+
+    Args:
+        scores: one or more of what :func:`evaluate_scores` takes.
+        data: name or path of a dataset, or an open one.
+        coverage: in (0, 1], what all detectors commit on at the matched point.
+        controls: detectors run here and put beside the others, unless given among them. One that
+            cannot be run on these data is named in the notes.
+        names: what to call the detectors; from the files where omitted.
+        alpha: risk target of the certificates, in (0, 1).
+        delta: their error probability for each seed, in (0, 1).
+        n_resamples: bootstrap resamples of test items, shared by all.
+        n_permutations: swaps behind each p.
+        seed: of both.
+        min_pairs: verified test pairs an axis needs to enter the macro mean.
+
+    Raises:
+        InputError: in one line, where scores do not fit the data, two detectors have one name, or
+            an option is out of range.
+    """
+    import faithshift_data as fd
+
+    for name, value, least in (
+        ("n_resamples", n_resamples, 1),
+        ("n_permutations", n_permutations, 1),
+        ("min_pairs", min_pairs, 1),
+    ):
+        if value < least:
+            raise InputError("out of range", field=name, expected="1 or more", got=value)
+    if not 0 < coverage <= 1:
+        raise InputError("out of range", field="coverage", expected="over 0, to 1", got=coverage)
+    if len(scores) == 0 or isinstance(scores, str):
+        raise InputError("no scores", field="scores", expected="a list of scores", got=scores)
+    ds = fd.open(data) if isinstance(data, str | Path) else data
+    frame, train = frame_of(ds)
+    tables = [ScoreTable.load(each) for each in scores]
+    called = _names(tables, names)
+    notes = list(NOTES)
+    for control in controls:
+        if control not in called:
+            try:
+                tables.append(_control(control, ds))
+                called.append(control)
+            except InputError as error:
+                notes.append(f"Control {control} could not be run: {error}.")
+    detectors, sides = [], []
+    for name, table in zip(called, tables, strict=True):
+        aligned = table.align(frame.trace_id, ignore=train)
+        about = {
+            "control": name in CONTROLS,
+            "reads_label_evidence": bool(table.about.get("reads_label_evidence", False)),
+        }
+        evaluation = evaluate_arrays(
+            frame,
+            aligned.scores,
+            aligned.confidence,
+            seeds=aligned.seeds,
+            alpha=alpha,
+            delta=delta,
+            beside=(),
+            n_resamples=0,
+            redraws=0,
+            draw_seed=ds.manifest.draw_seed,
+            min_pairs=min_pairs,
+        )
+        side, frozen = _freeze(name, aligned, evaluation, about)
+        sides.append(side)
+        detectors.append({"name": name, **about, "seeds": frozen})
+    items = np.unique(frame.item[frame.rows("test")])
+    design = Design(
+        items=items,
+        weights=item_weights(frame.stratum[items], n_resamples, seed),
+        keep=swap_signs(len(items), n_permutations, seed),
+        min_pairs=min_pairs,
+        fair=_by_mechanism(ds),
+    )
+    calibrated = len(frame.rows("calib")) > 0
+    held = calibrated or len(frame.rows("tune")) > 0
+    if not held and coverage < 1:
+        raise InputError(
+            "no tune or calib rows to set the matched threshold", field="coverage", expected="1"
+        )
+    return Comparison(
+        detectors=detectors,
+        own=block(frame, sides, [own_selection(s) for s in sides], design, None),
+        matched=block(
+            frame, sides, [matched_selection(frame, s, coverage) for s in sides], design, coverage
+        ),
+        settings={
+            "alpha": alpha,
+            "delta": delta,
+            "coverage": coverage,
+            "n_resamples": n_resamples,
+            "n_permutations": n_permutations,
+            "seed": seed,
+            "min_pairs": min_pairs,
+            "own": "certified" if calibrated else "full",
+        },
+        data={
+            "name": ds.manifest.name,
+            "version": ds.manifest.version,
+            "hash": data_hash(ds.manifest.files),
+            "n_items": len(items),
+        },
+        notes=notes,
+        version=faithshift_bench.__version__,
+    )
+
+
+def _freeze(
+    name: str, aligned: Aligned, evaluation: Evaluation, about: dict[str, bool]
+) -> tuple[Side, list[dict[str, Any]]]:
+    """A side with its tau from tune and its certificate from calib, as ``evaluate`` sets them."""
+    taus = np.array([row["tau"] for row in evaluation.seeds])
+    calibrated = evaluation.headline["operating_point"] == "certified"
+    stars = tuple(row["certified"]["threshold"] if calibrated else 0.0 for row in evaluation.seeds)
+    trust = aligned.confidence
+    if trust is None:
+        trust = np.array([margin(s, t) for s, t in zip(aligned.scores, taus, strict=True)])
+    verdicts = (aligned.scores > taus[:, None]).astype(np.int8)
+    reason = None if any(t is not None for t in stars) else evaluation.certified["reason"]
+    side = Side(name, verdicts, trust, stars, reason=reason, **about)
+    frozen = [
+        {"seed": seed, "tau": float(tau), "threshold": star}
+        for seed, tau, star in zip(aligned.seeds, taus, stars, strict=True)
+    ]
+    return side, frozen
+
+
+def _names(tables: list[ScoreTable], names: Sequence[str] | None) -> list[str]:
+    if names is not None:
+        called = [str(name) for name in names]
+        if len(called) != len(tables):
+            raise InputError("wrong length", field="names", expected=len(tables), got=len(called))
+    else:
+        stems = [t.source.rsplit(".", 1)[0] for t in tables]
+        called = [str(t.about.get("detector") or s) for t, s in zip(tables, stems, strict=True)]
+        called = [
+            n if called.count(n) == 1 else f"{n} ({t.source})"
+            for n, t in zip(called, tables, strict=True)
+        ]
+    twice = next((name for name in called if called.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("two detectors of one name", field="names", got=twice)
+    return called
+
+
+def _control(name: str, ds: FaithShift) -> ScoreTable:
+    from faithshift_bench.detectors.runs import run_detector
+
+    return ScoreTable.load(run_detector(name, ds, CONTROL_SEEDS), source=name)
+
+
+def _by_mechanism(ds: FaithShift) -> bool:
+    """Whether all labels are known by mechanism, so that no detector has read their evidence."""
+    traces = ds.table("traces")
+    if "label_rule" not in traces.column_names:
+        return False
+    rules = set(traces["label_rule"].unique().to_pylist()) - {None}
+    return rules == {str(LabelRule.MECHANISM)}
