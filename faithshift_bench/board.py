@@ -120,7 +120,10 @@ def board_notes(reports: Sequence[Report]) -> list[str]:
         named = [f"{row['axis']} ({row['n_pairs']})" for row in rows if row["flag"] == flag]
         if named:
             notes.append(f"{text[0].upper()}{text[1:]}: {', '.join(named)}.")
-    return notes + first.notes
+    notes += first.notes
+    if prespecified := first.settings.get("hypotheses"):
+        notes.append(f"Prespecified hypotheses: sha256 {prespecified}.")
+    return notes
 
 
 def marked(report: Report) -> str:

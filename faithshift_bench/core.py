@@ -19,6 +19,7 @@ from faithshift_bench.points import Point, operating_point
 from faithshift_bench.risk.certificate import COVERS, Certificate, certify
 from faithshift_bench.risk.protocol import DEFAULT, ONE_PER_ITEM, PUBLISHED, Protocol
 from faithshift_bench.stats import item_weights
+from faithshift_bench.studies.hypotheses import hypotheses_sha256
 from faithshift_data.errors import InputError
 
 __all__ = [
@@ -181,6 +182,7 @@ def evaluate_arrays(
             "draw_seed": draw_seed,
             "min_pairs": min_pairs,
             "redraws": redraws,
+            "hypotheses": hypotheses_sha256(),
         },
         data=describe(frame, alpha),
         flags=flags,

@@ -31,7 +31,8 @@ class Report:
         certified: the same at the certified thresholds, with the decision and its reason.
         seeds: tau, both points and the certificate of each detector seed.
         beside: the same detector under the other certificate protocols.
-        settings: alpha, delta, protocol, resamples and seeds.
+        settings: alpha, delta, protocol, resamples and seeds; ``hypotheses`` is the sha256 of the
+            file of prespecified hypotheses.
         data: name, version, hash, counts by fold, label prior, dropped pairs.
         flags: what a reader must know.
         notes: what the certificate and the intervals cover.

@@ -42,6 +42,7 @@ Intervals resample E and F: (2, 0), (1, 1), (0, 2) with probability 1/4, 1/2, 1/
 Label prior of test (2/4 + 2/3) / 2 = 7/12, so a constant errs at 5/12 <= alpha.
 """
 
+import hashlib
 import json
 
 import numpy as np
@@ -227,6 +228,18 @@ def test_data_and_certificate(report):
     assert seed["certificate"]["threshold"] == 0.5
     scan = [(row["n"], row["errors"], row["certified"]) for row in seed["certificate"]["scan"]]
     assert scan == [(3, 1, False), (2, 0, True)]
+
+
+def test_prespecified_hypotheses_are_named_everywhere(report):
+    from importlib.resources import files
+
+    pytest.importorskip("jinja2")
+    file = files("faithshift_bench") / "studies" / "hypotheses.toml"
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert report.settings["hypotheses"] == digest
+    assert json.loads(report.to_json())["settings"]["hypotheses"] == digest
+    for text in (report.to_markdown(), report.to_html(), fb.render_board([report])):
+        assert f"Prespecified hypotheses: sha256 {digest}." in text
 
 
 def test_published_style_row_is_beside_it(report):
