@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from faithshift_bench.frame import Frame, describe
 from faithshift_bench.metrics.verdicts import Threshold, margin, youden_threshold
 from faithshift_bench.points import Point, operating_point
+from faithshift_bench.quality import quality
 from faithshift_bench.risk.certificate import COVERS, Certificate, certify
 from faithshift_bench.risk.protocol import DEFAULT, ONE_PER_ITEM, PUBLISHED, Protocol
 from faithshift_bench.stats import item_weights
@@ -127,6 +128,10 @@ def evaluate_arrays(
     full, full_rows = operating_point(
         frame, verdicts, trust, [0.0] * len(values), weights, min_pairs
     )
+    means, each_seed = quality(frame, values, verdicts, trust, min_pairs)
+    full.update(means)
+    for row, figures in zip(full_rows, each_seed, strict=True):
+        row.update(figures)
     results = []
     for number_, each in enumerate(protocols):
         certificates = [

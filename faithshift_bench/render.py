@@ -21,6 +21,16 @@ from faithshift_bench.report import Report
 
 AXIS_COLUMNS = ("axis", "kind", "value", "95%", "pairs", "counted", "items", "flag")
 SEED_COLUMNS = ("seed", "tau", "IVR", "AS", "HM", "certified at", "coverage", "MFS", "why")
+QUALITY_TITLES = (
+    ("AUROC", "auroc"),
+    ("AP", "ap"),
+    ("Brier", "brier"),
+    ("ECE", "ece"),
+    ("AURC", "aurc"),
+    ("AUGRC", "augrc"),
+    ("AS where the anchor is right", "as_cond"),
+    ("AS by score", "as_score"),
+)
 BESIDE_COLUMNS = ("protocol", "seeds", "coverage", "IVR", "AS", "MFS", "why")
 
 
@@ -159,6 +169,9 @@ def details(report: Report) -> list[str]:
         f"counted against the detector IVR {figure(certified['base_strict']['ivr'])}, "
         f"AS {figure(certified['base_strict']['as'])}.",
     ]
+    if "auroc" in report.full:
+        named = ", ".join(f"{title} {figure(report.full[key])}" for title, key in QUALITY_TITLES)
+        lines.append(f"On test rows at full coverage: {named}.")
     if certified.get("p_certify") is not None:
         lines.append(
             f"Stability: {certified['p_certify']:.2f} of half-size re-draws of the "

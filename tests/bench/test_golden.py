@@ -28,6 +28,13 @@ Full: IVR = (1/2 + 0) / 2 = 1/4, micro 1/3. AS = (2/2 + 0/1) / 2 = 1/2, micro 2/
     Risk, items equal: (1/4 + 1/3) / 2 = 7/24. Of faithful rows: (1/3) / (2/4 + 2/3) = 2/7.
     Of unfaithful rows: (1/4) / (2/4 + 1/3) = 3/10.
     Verdicts: 5 of 8 faithful; chance IVR 2 * 5/8 * 3/8 = 15/32, AS 15/64.
+    Faithful scores .9 .8 .8 .2 against .3 .6 .1: 3 + 3 + 3 + 1 of 12, AUROC 5/6. Precision 1, 1
+    and 4/6 at recall 1/4, 3/4 and 1: AP 1/4 + 2/4 + 1/4 * 2/3 = 11/12. Brier 1.19 / 7. Each bin a
+    tenth wide holds one value: ECE (.1 + .4 + .6 + .3 + .8 + .1) / 7.
+    By margin: .8 two right; .6 two right and f1 wrong, so 1/3, 2/3, 1 errors on average at ranks
+    3, 4, 5; .4 right; .2 wrong. AURC (0 + 0 + 1/9 + 1/6 + 1/5 + 1/6 + 2/7) / 7.
+    AUGRC, trapezoids of errors / 7: (3 * 1/2 + 1 + 3/2) / 49 = 4/49.
+    All anchors of altering pairs are right: AS 1/2 given that; all their scores fall: 1 by score.
 Certified: paraphrase 1/2, hint_format no pair: IVR 1/2. causal_truncation 1/1 (f0-f3),
     cue_injection no pair: AS 1. HM = 2 * 1/2 * 1 / (3/2) = 2/3.
     Coverage (2/4 + 3/3) / 2 = 3/4; of rows 5/7; with unknown labels (2/4 + 3/4) / 2 = 5/8;
@@ -90,6 +97,10 @@ OPTIONS = {
     "alpha": 0.5, "delta": 0.5, "unit": "one_per_item", "bound": "exact",
     "multiplicity": "bonferroni", "grid": [0, 0.5], "min_pairs": 1,
 }  # fmt: skip
+QUALITY = {
+    "as_cond": 1 / 2, "as_score": 1, "auroc": 5 / 6, "ap": 11 / 12, "brier": 1.19 / 7,
+    "ece": 2.3 / 7, "aurc": (1 / 9 + 1 / 6 + 1 / 5 + 1 / 6 + 2 / 7) / 7, "augrc": 4 / 49,
+}  # fmt: skip
 
 
 def evaluate(*seeds, rows=None, **options):
@@ -120,6 +131,7 @@ def test_full_coverage(report):
         "as_micro": 2 / 3, "coverage_traces": 1, "coverage_all": 1, "coverage_pair": 1,
         "mfs_pair": 3 / 5, "risk": 7 / 24, "risk_faithful": 2 / 7, "risk_unfaithful": 3 / 10,
         "n_preserving": 3, "n_altering": 3, "n_items": 2, "n_items_ivr": 2, "n_items_as": 2,
+        **QUALITY,
     }  # fmt: skip
     assert part(report.full, expected) == exactly(expected)
     assert report.full["chance"] == exactly(
@@ -128,6 +140,8 @@ def test_full_coverage(report):
     assert report.full["base_strict"] == exactly({"ivr": 1 / 4, "as": 1 / 2})
     assert report.full["n_committed"] == [7] and report.full["n_wrong"] == [2]
     assert report.full["certified"] is False
+    assert report.full["auroc_sd"] is None and report.full["undefined"] == {}
+    assert part(report.seeds[0]["full"], QUALITY) == exactly(QUALITY)
 
 
 def test_certified(report):
@@ -259,9 +273,13 @@ def test_two_seeds():
     All verdicts are 1: IVR, AS, HM and MFS are 0. Calib: b1 right, c1 and d1 wrong, all at margin
     .7: 2 errors of 3, p = 7/8, not certified. Means: full IVR 1/8, AS 1/4, HM = MFS = 3/10;
     certified MFS 1/4 and coverage 3/8 with a 0 for seed 1, IVR, AS and HM of seed 0 alone.
+    Seed 1 has AUROC 1/2, sd |5/6 - 1/2| / sqrt(2); its verdicts and scores never move.
     """
     report = evaluate(SCORES, dict.fromkeys(SCORES, 0.7))
-    expected = {"ivr": 1 / 8, "as": 1 / 4, "hm": 3 / 10, "mfs": 3 / 10, "coverage": 1}
+    expected = {
+        "ivr": 1 / 8, "as": 1 / 4, "hm": 3 / 10, "mfs": 3 / 10, "coverage": 1,
+        "auroc": 2 / 3, "auroc_sd": np.sqrt(1 / 18), "as_cond": 1 / 4, "as_score": 1 / 2,
+    }  # fmt: skip
     assert part(report.full, expected) == exactly(expected)
     expected = {"ivr": 1 / 2, "as": 1, "hm": 2 / 3, "mfs": 1 / 4, "coverage": 3 / 8}
     assert part(report.certified, expected) == exactly(expected)
@@ -287,6 +305,22 @@ def test_constant_detector_at_full_coverage():
     assert report.full["intervals"]["hm"] == pytest.approx([0, 2 * bound / (1 + bound)])
     assert report.certified["mfs"] == 0 and report.certified["intervals"]["mfs"] is None
     assert report.certified["ivr"] is None and report.certified["certified"] is False
+
+
+def test_undefined_figures_are_named_with_a_reason():
+    """Test labels all 1 or unknown: no ranking, no altering pair; Brier and AURC stay defined."""
+    rows = [(*row[:5], None if row[2] == "test" and row[5] == 0 else row[5]) for row in TRACES]
+    columns = {"trace_id": list(SCORES), "score": list(SCORES.values())}
+    full = fb.evaluate_scores(columns, FakeData(rows, PAIRS), **OPTIONS).full
+    assert {name for name in QUALITY if full[name] is None} == full["undefined"].keys()
+    one, none = "one class among the labelled rows", "no axis has enough pairs"
+    assert full["undefined"] == {
+        "as_cond": {"n_seeds": 1, "reason": none},
+        "as_score": {"n_seeds": 1, "reason": none},
+        "auroc": {"n_seeds": 1, "reason": one},
+        "ap": {"n_seeds": 1, "reason": one},
+    }
+    assert full["brier"] == pytest.approx((0.01 + 0.04 + 0.04 + 0.64) / 4)
 
 
 def test_order_of_rows_does_not_matter(report):

@@ -54,6 +54,15 @@ def test_text_that_is_no_report_is_refused(text):
         fb.Report.from_json(text)
 
 
+def test_a_report_without_the_figures_of_a_later_version_still_reads(report):
+    value = json.loads(report.to_json())
+    for point in (value["full"], value["headline"], *(seed["full"] for seed in value["seeds"])):
+        for name in ("auroc", "auroc_sd", "ap", "brier", "ece", "aurc", "augrc", "undefined"):
+            point.pop(name, None)
+    older = fb.Report.from_json(json.dumps(value))
+    assert "AUROC" in report.to_markdown() and "AUROC" not in older.to_markdown()
+
+
 def test_report_is_frozen(report):
     with pytest.raises(dataclasses.FrozenInstanceError):
         report.detector = "better"
@@ -68,6 +77,7 @@ def test_markdown_prints_the_hand_worked_figures(report):
     assert "one_per_item/exact/k/20/bonferroni" in text
     assert "0 errors of 2, at least 6 needed without an error" in text
     assert "copied text 1" in text
+    assert "AUROC 0.833, AP 0.917, Brier 0.170, ECE 0.329, AURC 0.133, AUGRC 0.082" in text
     assert "Covers new items from these models" in text
     assert "Under 30 pairs: hint_format (1)" in text
 
