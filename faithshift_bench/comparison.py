@@ -14,7 +14,8 @@ from faithshift_bench.blocks import Design, block
 from faithshift_bench.core import MIN_PAIRS, Evaluation, evaluate_arrays
 from faithshift_bench.evaluation import data_hash, frame_of
 from faithshift_bench.metrics.verdicts import margin
-from faithshift_bench.scores import Aligned, ScoreTable
+from faithshift_bench.score_stream import Matched, match_scores
+from faithshift_bench.scores import Aligned
 from faithshift_bench.sides import Side, matched_selection, own_selection
 from faithshift_bench.stats import item_weights, swap_signs
 from faithshift_data.atomic import canonical_json
@@ -114,6 +115,7 @@ def compare(
             an option is out of range.
     """
     import faithshift_data as fd
+    from faithshift_bench.detectors.runs import run_detector
 
     for name, value, least in (
         ("n_resamples", n_resamples, 1),
@@ -128,22 +130,22 @@ def compare(
         raise InputError("no scores", field="scores", expected="a list of scores", got=scores)
     ds = fd.open(data) if isinstance(data, str | Path) else data
     frame, train = frame_of(ds)
-    tables = [ScoreTable.load(each) for each in scores]
-    called = _names(tables, names)
+    matched = [match_scores(each, frame.trace_id, train) for each in scores]
+    called = _names(matched, names)
     notes = list(NOTES)
     for control in controls:
         if control not in called:
             try:
-                tables.append(_control(control, ds))
+                table = run_detector(control, ds, CONTROL_SEEDS)
+                matched.append(match_scores(table, frame.trace_id, train))
                 called.append(control)
             except InputError as error:
                 notes.append(f"Control {control} could not be run: {error}.")
     detectors, sides = [], []
-    for name, table in zip(called, tables, strict=True):
-        aligned = table.align(frame.trace_id, ignore=train)
+    for name, (aligned, _, said) in zip(called, matched, strict=True):
         about = {
             "control": name in CONTROLS,
-            "reads_label_evidence": bool(table.about.get("reads_label_evidence", False)),
+            "reads_label_evidence": bool(said.get("reads_label_evidence", False)),
         }
         evaluation = evaluate_arrays(
             frame,
@@ -222,7 +224,7 @@ def _freeze(
     return side, frozen
 
 
-def _names(tables: list[ScoreTable], names: Sequence[str] | None) -> list[str]:
+def _names(tables: list[Matched], names: Sequence[str] | None) -> list[str]:
     if names is not None:
         called = [str(name) for name in names]
         if len(called) != len(tables):
@@ -238,12 +240,6 @@ def _names(tables: list[ScoreTable], names: Sequence[str] | None) -> list[str]:
     if twice is not None:
         raise InputError("two detectors of one name", field="names", got=twice)
     return called
-
-
-def _control(name: str, ds: FaithShift) -> ScoreTable:
-    from faithshift_bench.detectors.runs import run_detector
-
-    return ScoreTable.load(run_detector(name, ds, CONTROL_SEEDS), source=name)
 
 
 def _by_mechanism(ds: FaithShift) -> bool:

@@ -13,7 +13,7 @@ import faithshift_bench
 from faithshift_bench.core import DEFAULT, MIN_PAIRS, Protocol, evaluate_arrays
 from faithshift_bench.frame import Frame, build_frame
 from faithshift_bench.report import Report
-from faithshift_bench.scores import ScoreTable
+from faithshift_bench.score_stream import match_scores
 
 if TYPE_CHECKING:
     from faithshift_data import FaithShift
@@ -63,10 +63,9 @@ def evaluate_scores(
     """
     import faithshift_data as fd
 
-    table = ScoreTable.load(scores)
     ds = fd.open(data) if isinstance(data, str | Path) else data
     frame, train = frame_of(ds)
-    aligned = table.align(frame.trace_id, ignore=train)
+    aligned, source, about = match_scores(scores, frame.trace_id, train)
     chosen: str | tuple[float, ...] = (
         grid if isinstance(grid, str) else tuple(float(t) for t in np.asarray(grid))
     )
@@ -90,10 +89,9 @@ def evaluate_scores(
         hash=data_hash(ds.manifest.files),
         n_train_rows_ignored=aligned.n_ignored,
     )
-    about = table.about
     return Report.of(
         evaluation,
-        detector=name or str(about.get("detector") or table.source.rsplit(".", 1)[0]),
+        detector=name or str(about.get("detector") or source.rsplit(".", 1)[0]),
         revision=None if about.get("revision") is None else str(about["revision"]),
         reads_label_evidence=bool(about.get("reads_label_evidence", False)),
         version=faithshift_bench.__version__,
