@@ -9,7 +9,7 @@ OFFLINE := HF_HUB_OFFLINE=1 HF_EVALUATE_OFFLINE=1 HF_DATASETS_OFFLINE=1
 # One worker a core, so each keeps its numerical libraries to one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint bench format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/faithshift demo
@@ -21,6 +21,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Ratios to a plain way of doing the same; takes minutes and an idle machine.
+bench: $(VENV)/.test
+	$(OFFLINE) $(ONE_THREAD) $(BIN)/python -m benchmarks
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

@@ -9,8 +9,8 @@ import faithshift_bench as fb
 import faithshift_data as fd
 from faithshift_bench.detectors import run_detector
 from faithshift_bench.evaluation import frame_of
-from faithshift_bench.sides import Side, matched_selection
-from faithshift_bench.stats import item_weights
+from faithshift_bench.sides import Side, figures, matched_selection
+from faithshift_bench.stats import item_weights, swap_signs, swap_test
 from tests.bench.fakes import FakeData
 from tests.synthetic import write_synthetic
 
@@ -284,6 +284,31 @@ def test_without_calib_rows_own_points_are_full_coverage(three):
     found = fb.compare(short, data, **OPTIONS)
     assert [row["coverage"] for row in found.own["rows"]] == [1, 1, 1]
     assert found.settings["own"] == "full" and found.own["not_comparable"] == []
+
+
+def test_the_test_of_mfs_holds_its_level_and_sees_a_gap():
+    """400 repeats: items that differ in how hard they are, two seeds, two axes of each kind."""
+    rng = np.random.default_rng(0)
+    keep = swap_signs(30, 199, 0)
+
+    def table(shift):
+        """Columns as in Tables.stack: hits and counts by kind, then coverage and its whole."""
+        hard = rng.beta(2, 2, size=(1, 30, 4))
+        hits = rng.binomial(5, np.clip(hard + shift, 0, 1), size=(2, 30, 4))
+        whole = np.full((2, 30, 2), 5.0)
+        covered = np.ones((2, 30, 2))
+        return np.concatenate([hits[..., :2], whole, hits[..., 2:], whole, covered], axis=2)
+
+    def mfs(totals):
+        return figures(totals, (2, 2), 0.7)["mfs"].mean(axis=0)
+
+    shift = np.array([-0.2, -0.2, 0.2, 0.2])
+    null, planted = (
+        np.mean([swap_test(table(0), table(gap), mfs, keep).p <= 0.05 for _ in range(400)])
+        for gap in (0, shift)
+    )
+    assert abs(null - 0.05) <= 3 * np.sqrt(0.05 * 0.95 / 400)
+    assert planted > 0.9
 
 
 @pytest.fixture(scope="module")
