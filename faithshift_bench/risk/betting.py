@@ -115,20 +115,12 @@ class Mixture(Wealth):
         self, losses: ItemLosses, risk: float | Floats, weights: Floats | None = None
     ) -> Floats:
         """Log of the mean; a bet too large for the hypothesis keeps nothing."""
-        return log_mean(np.array(self.by_bet(losses, risk, weights)))
-
-    def by_bet(
-        self, losses: ItemLosses, risk: float | Floats, weights: Floats | None = None
-    ) -> list[Floats]:
-        """Log-wealth (B, K) of each bet; these add over shards, their mean does not."""
-        sums = []
-        for bet in self.bets:
-            if weights is None:
-                total = _log_product(losses, risk, bet)
-            else:
-                total = _total(_log_growth(losses, risk, bet), weights)
-            sums.append(np.where(_fits(bet, risk), total, -np.inf))
-        return sums
+        if weights is None:
+            totals = _log_products(losses, risk, self.bets)[:, None]
+        else:
+            grown = (_log_growth(losses, risk, bet) for bet in self.bets)
+            totals = np.array([_total(each, weights) for each in grown])
+        return log_mean(np.where(_fits(self.bets[:, None, None], risk), totals, -np.inf))
 
     @property
     def largest_bet(self) -> float:
@@ -213,14 +205,18 @@ def _log_growth(losses: ItemLosses, risk: float | Floats, bets: float | Floats) 
         return np.log1p(-stake)
 
 
-def _log_product(losses: ItemLosses, risk: float | Floats, bet: float) -> Floats:
-    """The sum (1, K) of :func:`_log_growth`, with one logarithm for every 64 items."""
-    growth = np.maximum(1 - bet * (losses.wrong - risk * losses.selected), 0.0)
-    starts = np.arange(0, len(growth), BLOCK)
-    if not len(starts):
-        return np.zeros((1, growth.shape[1]))
-    with np.errstate(divide="ignore"):
-        return np.log(np.multiply.reduceat(growth, starts, axis=0)).sum(axis=0, keepdims=True)
+def _log_products(losses: ItemLosses, risk: float | Floats, bets: Floats) -> Floats:
+    """Sums over items of :func:`_log_growth` for each of many bets: (bets, K).
+
+    One logarithm for 64 items: a product of so many cannot leave the range of a float.
+    """
+    stakes = losses.wrong - risk * losses.selected
+    total = np.zeros((len(bets), stakes.shape[1]))
+    for start in range(0, len(stakes), BLOCK):
+        growth = 1 - bets[:, None, None] * stakes[start : start + BLOCK]
+        with np.errstate(divide="ignore"):
+            total += np.log(np.maximum(growth, 0.0).prod(axis=1))
+    return total
 
 
 def _total(values: Floats, weights: Floats | None) -> Floats:
