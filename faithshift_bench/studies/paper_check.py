@@ -17,6 +17,7 @@ A contradicted law (a relation that no data can break, such as MFS <= coverage) 
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -47,8 +48,8 @@ class Check:
         formula: over other figures.
         rule: why the relation should hold.
         recomputed: the formula at the printed ingredients; None where underivable.
-        low: its least value over what the ingredients can stand for.
-        high: its greatest value.
+        low: its least value over what the ingredients can stand for; None where unbounded.
+        high: its greatest value, likewise.
         verdict: see the module.
         impossible: a contradicted law.
         reason: which ingredient is missing, where one is.
@@ -119,12 +120,7 @@ def render_checks(checks: Sequence[Check]) -> str:
     lines = []
     for check in checks:
         verdict = "impossible" if check.impossible else check.verdict
-        if check.recomputed is None:
-            value = "?"
-        else:
-            value = f"{check.recomputed:.6g}"
-            if check.verdict in (ROUNDING, CONTRADICTS) and check.low != check.high:
-                value += f" ({check.low:.4g} to {check.high:.4g} within rounding)"
+        value = "?" if check.recomputed is None else f"{check.recomputed:.6g}{_range(check)}"
         what = check.claim + (f" at {check.at}" if check.at else "")
         lines.append(
             f"{verdict:<17} {check.place:<8} {what:<34} {check.published:>6} "
@@ -138,6 +134,14 @@ def render_checks(checks: Sequence[Check]) -> str:
         + f"; {counts['impossible']} of the contradictions impossible by definition.",
     ]
     return "\n".join(lines)
+
+
+def _range(check: Check) -> str:
+    if check.verdict not in (ROUNDING, CONTRADICTS) or check.low == check.high is not None:
+        return ""
+    if check.low is None or check.high is None:
+        return " (unbounded within rounding)"
+    return f" ({check.low:.4g} to {check.high:.4g} within rounding)"
 
 
 def _rows(sheet: Sheet, text: str | None) -> list[tuple[str, str] | None]:
@@ -171,8 +175,8 @@ def _check(sheet: Sheet, line: Mapping[str, Any], row: tuple[str, str] | None) -
         formula=formula,
         rule=line.get("rule", ""),
         recomputed=value,
-        low=None if value is None else low,
-        high=None if value is None else high,
+        low=low if value is not None and math.isfinite(low) else None,
+        high=high if value is not None and math.isfinite(high) else None,
         verdict=verdict,
         impossible=bool(line.get("law")) and verdict == CONTRADICTS,
         reason=reason,
@@ -182,29 +186,50 @@ def _check(sheet: Sheet, line: Mapping[str, Any], row: tuple[str, str] | None) -
 def _evaluate(
     sheet: Sheet, row: tuple[str, str] | None, formula: str
 ) -> tuple[float | None, float, float, str | None]:
-    """Value at the printed ingredients, and its range over their rounding.
-
-    The range is exact for a formula monotone in each ingredient: each is moved to the end that
-    raises (lowers) the value.
-    """
+    """Value at the printed ingredients, and its range over what they can stand for."""
     reader = Reader(sheet, row)
     try:
         value = reader(formula)
     except Missing as missing:
         return None, 0.0, 0.0, str(missing)
-    up: dict[Key, float] = {}
-    for key in dict.fromkeys(reader.used):
+    steps: dict[Key, float] = {}
+    for key in reader.used:
         figure = sheet.figure(key)
-        if figure is None or figure.half_unit == 0.5:
-            continue
-        step = figure.half_unit
-        raised = Reader(sheet, row, {key: step})(formula)
-        up[key] = step if raised >= Reader(sheet, row, {key: -step})(formula) else -step
-    ends = [
-        Reader(sheet, row, {key: sign * step for key, step in up.items()})(formula)
-        for sign in (-1, 1)
-    ]
-    return value, min(*ends, value), max(*ends, value), None
+        if figure is not None and figure.half_unit < 0.5:
+            steps[key] = figure.half_unit
+    low, high = (_end(sheet, row, formula, steps, sign) for sign in (-1, 1))
+    return value, min(low, value), max(high, value), None
+
+
+def _end(
+    sheet: Sheet,
+    row: tuple[str, str] | None,
+    formula: str,
+    steps: Mapping[Key, float],
+    sign: int,
+) -> float:
+    """The greatest (sign 1) or least (-1) value over the ends of every ingredient.
+
+    Each ingredient takes the end that is better while the others are as printed; then, one after
+    another, the end that is better where the others now are. A division by zero on the way
+    leaves no bound.
+    """
+
+    def at(moved: Mapping[Key, float]) -> float:
+        try:
+            return sign * Reader(sheet, row, moved)(formula)
+        except Missing:
+            return math.inf
+
+    moved = {
+        key: step if at({key: step}) >= at({key: -step}) else -step for key, step in steps.items()
+    }
+    best = at(moved)
+    for key in steps:
+        other = {**moved, key: -moved[key]}
+        if at(other) > best:
+            moved, best = other, at(other)
+    return sign * best
 
 
 def _verdict(claim: Figure, relation: str, value: float, low: float, high: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import sys
 from fractions import Fraction as F
@@ -19,6 +20,7 @@ from faithshift_bench.studies.paper_check import (
     derivations,
     paper_check,
     published_figures,
+    render_checks,
 )
 from faithshift_bench.studies.sheet import Figure, Sheet
 
@@ -171,6 +173,32 @@ def test_rounding_lies_between(printed, formula, verdict):
     table = small(printed, "0.80", "0.60", "0.4" if "*" in formula else "1")
     line = {"rows": "T", "claim": "mfs", "equals": formula}
     assert paper_check(table, [line])[0].verdict == verdict
+
+
+def test_a_pole_within_rounding_has_no_bound():
+    line = {"rows": "T", "claim": "mfs", "equals": "ivr / (coverage - 0.05)"}
+    (found,) = paper_check(small("90", "1.0", "0.1", "0.1"), [line])
+    assert found.recomputed == pytest.approx(20) and found.verdict == "rounding"
+    assert found.high is None and found.low is None
+    assert "unbounded within rounding" in render_checks([found])
+
+
+def test_the_range_is_that_of_all_corners():
+    """Shares of a sum: which end of A is better depends on the others."""
+    lines = [line for line in derivations() if "Shapley" in line["rule"]]
+    cells = published_figures()["T17"]["rows"]
+    for check in paper_check(lines=lines):
+        corners = []
+        for signs in itertools.product((-1, 1), repeat=len(cells)):
+            values = {
+                f"T17.{row}.mfs": float(cells[row][0]) + 0.005 * sign
+                for row, sign in zip(cells, signs, strict=True)
+            }
+            formula = check.formula
+            for name, value in values.items():
+                formula = formula.replace(name, repr(value))
+            corners.append(eval(formula))
+        assert (check.low, check.high) == pytest.approx((min(corners), max(corners)))
 
 
 def test_printed_digits_are_the_precision():
