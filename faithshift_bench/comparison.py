@@ -18,6 +18,7 @@ from faithshift_bench.score_stream import Matched, match_scores
 from faithshift_bench.scores import Aligned
 from faithshift_bench.sides import Side, matched_selection, own_selection
 from faithshift_bench.stats import item_weights, swap_signs
+from faithshift_bench.studies.hypotheses import hypotheses_sha256
 from faithshift_data.atomic import canonical_json
 from faithshift_data.errors import InputError
 from faithshift_data.schema import LabelRule
@@ -132,7 +133,7 @@ def compare(
     frame, train = frame_of(ds)
     matched = [match_scores(each, frame.trace_id, train) for each in scores]
     called = _names(matched, names)
-    notes = list(NOTES)
+    notes = [*NOTES, f"Prespecified hypotheses: sha256 {hypotheses_sha256()}."]
     for control in controls:
         if control not in called:
             try:
@@ -192,6 +193,7 @@ def compare(
             "seed": seed,
             "min_pairs": min_pairs,
             "own": "certified" if calibrated else "full",
+            "hypotheses": hypotheses_sha256(),
         },
         data={
             "name": ds.manifest.name,

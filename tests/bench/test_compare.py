@@ -398,6 +398,8 @@ def test_the_command_prints_and_writes(folder, tmp_path, monkeypatch, capsys):
     assert status == 0 and "At matched coverage 0.7" in out and "hidden_state" in out
     written = json.loads((tmp_path / "c.json").read_text())
     assert {"own", "matched", "detectors", "notes"} <= written.keys()
+    digest = written["settings"]["hypotheses"]
+    assert len(digest) == 64 and any(digest in note for note in written["notes"])
     assert json.loads(run("--json", "-")[1]) == written
     status, out, err = run("--coverage", "2")
     assert (status, out) == (1, "") and err.count("\n") == 1 and "coverage" in err
