@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from faithshift_bench.metrics.verdicts import select
 from faithshift_bench.risk.betting import Betting, Mixture, log_mean
-from faithshift_bench.risk.losses import ItemLosses, check_rows, item_losses
+from faithshift_bench.risk.losses import check_rows
 from faithshift_bench.risk.plan import Plan
 from faithshift_data.errors import InputError
 
@@ -86,7 +87,8 @@ class AnytimeCertificate:
         assert isinstance(rule, Betting | Mixture)
         size = len(self.plan.grid)
         self._bets = rule.bets[None, :] if isinstance(rule, Betting) else rule.bets[:, None]
-        self._log_wealth = np.zeros((len(self._bets), size))
+        self._by_bet = np.zeros((len(self._bets), size))
+        self._log_wealth = np.zeros(size)
         self._reached = np.zeros(size)
         self._certified_at: list[int | None] = [None] * size
         self._admitted: set[str] = set()
@@ -130,9 +132,7 @@ class AnytimeCertificate:
             raise InputError("a complete item needs a labelled row", row=item)
         self._waiting.pop(item, None)
         self._admitted.add(item)
-        self._bet(
-            item_losses(conf, errs, np.full(len(conf), item), self.plan.grid, unit="clustered")
-        )
+        self._bet(conf, errs)
         return self.look()
 
     def look(self) -> Look:
@@ -145,16 +145,16 @@ class AnytimeCertificate:
             coverage=0.0 if star is None else float(self._reached[star] / len(self._admitted)),
             n_items=len(self._admitted),
             n_waiting=len(self._waiting),
-            log_wealth=tuple(float(w) for w in log_mean(self._log_wealth)),
+            log_wealth=tuple(float(w) for w in self._log_wealth),
             certified_at=tuple(self._certified_at),
         )
 
-    def _bet(self, losses: ItemLosses) -> None:
-        self._log_wealth += np.log1p(
-            -self._bets * (losses.wrong - self.plan.alpha * losses.selected)
-        )
-        self._reached += losses.selected[0]
-        goal = -math.log(self.plan.level)
-        for k in np.flatnonzero(log_mean(self._log_wealth) >= goal):
+    def _bet(self, confidence: NDArray[np.float64], errors: NDArray[np.int8]) -> None:
+        rows = select(confidence[:, None], self.plan.grid[None, :])
+        selected, wrong = rows.mean(axis=0), (rows & (errors[:, None] == 1)).mean(axis=0)
+        self._by_bet += np.log1p(-self._bets * (wrong - self.plan.alpha * selected))
+        self._log_wealth = log_mean(self._by_bet)
+        self._reached += selected
+        for k in np.flatnonzero(self._log_wealth >= -math.log(self.plan.level)):
             if self._certified_at[k] is None:
                 self._certified_at[k] = len(self._admitted)

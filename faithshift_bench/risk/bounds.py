@@ -76,13 +76,20 @@ class Exact:
         errors, draws = int(wrong[best]), int(n[best])
         if errors >= self.alpha * draws:
             return None
-        size = 64
-        while size <= LARGEST_N:
-            tried = np.arange(1, size + 1)
-            passing = binomial_p_value(-(-errors * tried // draws), tried, self.alpha) <= level
+        if errors == 0:
+            return self.least_n(level)
+        # With e errors p falls in n, so it suffices to try the largest n with ceil(rate * n) = e.
+        first, last = 0, LARGEST_N * errors // draws
+        for stop in (64, 512, 4096, last):
+            e = np.arange(first, min(stop, last) + 1)
+            passing = binomial_p_value(e, draws * e // errors, self.alpha) <= level
             if passing.any():
-                return int(tried[passing.argmax()])
-            size *= 4
+                wrong_n = int(e[passing.argmax()])
+                tried = np.arange(
+                    draws * (wrong_n - 1) // errors + 1, draws * wrong_n // errors + 1
+                )
+                return int(tried[(binomial_p_value(wrong_n, tried, self.alpha) <= level).argmax()])
+            first = stop + 1
         return None
 
     def limit(self, n: int, upper: float, level: float) -> str:

@@ -143,7 +143,9 @@ def certify(
     best = int(upper.argmin()) if order is None else int(order[0])
     star = int(passed.argmax()) if passed.any() else None
     at = best if star is None else star
-    reached = item_means(select(conf[:, None], grid[None, :]).astype(float), items)
+    reached = losses.selected
+    if unit != "clustered":
+        reached = item_means(select(conf[:, None], grid[None, :]).astype(float), items)
     reason = "no labelled calibration rows"
     if len(conf):
         place = f" on {len(losses.selected)} items" if unit == "clustered" else ""

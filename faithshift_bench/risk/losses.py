@@ -94,10 +94,11 @@ def check_rows(
 
 
 def _item_sums(values: NDArray[np.float64], groups: NDArray[np.str_]) -> NDArray[np.float64]:
-    items, code = np.unique(groups, return_inverse=True)
-    sums = np.zeros((len(items), values.shape[1]))
-    np.add.at(sums, code, values)
-    return sums
+    order = groups.argsort(kind="stable")
+    _, starts = np.unique(groups[order], return_index=True)
+    if not len(starts):
+        return np.zeros((0, values.shape[1]))
+    return np.asarray(np.add.reduceat(values[order], starts, axis=0))
 
 
 def _rank(draw_seed: int, item: str, size: int) -> int:

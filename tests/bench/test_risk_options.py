@@ -12,6 +12,7 @@ from scipy import stats
 
 from faithshift_bench.risk import certify, list_certificates, sgr
 from faithshift_bench.risk.betting import Agrapa, Betting, Mixture, hash_order
+from faithshift_bench.risk.bounds import Exact, binomial_upper
 from faithshift_bench.risk.losses import ItemLosses
 from faithshift_bench.risk.multiplicity import holm_levels
 from faithshift_bench.risk.protocol import Protocol
@@ -158,6 +159,16 @@ def test_agrapa_by_hand():
     assert half == pytest.approx(math.log(1.25 * 0.7))
 
 
+@pytest.mark.parametrize(("errors", "draws"), [(0, 9), (1, 7), (3, 20), (9, 40), (14, 60), (2, 9)])
+@pytest.mark.parametrize("level", [0.05, 0.0025])
+def test_least_n_at_rate_is_the_first_that_passes(errors, draws, level):
+    losses = ItemLosses(np.ones((draws, 1)), np.repeat([[1.0], [0.0]], [errors, draws - errors], 0))
+    n = np.arange(1, 20_000)
+    p_values = stats.binom.cdf(-(-errors * n // draws), n, 0.25)
+    expected = int(n[(p_values <= level).argmax()])
+    assert Exact(0.25).least_n_at_rate(losses, level) == expected
+
+
 def test_order_of_bets_is_that_of_the_hashes():
     items = np.array(["a", "b", "c", "d"])
     by_hash = sorted(items, key=lambda i: hashlib.sha256(i.encode()).hexdigest())
@@ -193,10 +204,11 @@ def test_wealth_bounds_invert_their_p_values(pairs, alpha, level):
         assert taken == pytest.approx(wealth, abs=1e-9)
 
 
-@pytest.mark.parametrize("option", [o for o in OPTIONS if o.holds], ids=lambda o: o.name)
-def test_monotone_maps_of_confidence_change_nothing_with_q5(option):
-    conf, errors, groups = rows(3, items=60, rate=0.06)
-    tune = rows(4)
+@given(st.sampled_from([o for o in OPTIONS if o.holds]), st.integers(0, 9), st.floats(0.3, 4))
+@settings(deadline=None, max_examples=40)
+def test_monotone_maps_of_confidence_change_nothing_with_q5(option, seed, power):
+    conf, errors, groups = rows(seed, items=60, rate=0.1)
+    tune = rows(seed + 10)
 
     def run(power):
         return certify(
@@ -209,11 +221,43 @@ def test_monotone_maps_of_confidence_change_nothing_with_q5(option):
             **choice(option),
         )
 
-    first, second = run(1), run(3)
-    assert first.certified and second.certified
-    assert second.threshold == pytest.approx(first.threshold**3)
-    assert (first.n, first.errors, first.coverage) == (second.n, second.errors, second.coverage)
-    assert (first.reason, first.p_certify) == (second.reason, second.p_certify)
+    first, second = run(1.0), run(power)
+    assert first.certified == second.certified
+    assert [c.certified for c in first.scan] == [c.certified for c in second.scan]
+    for a, b in zip(first.scan, second.scan, strict=True):
+        assert b.threshold == pytest.approx(a.threshold**power)
+        assert (a.n, a.errors, a.p_value) == (b.n, b.errors, b.p_value)
+    assert (first.coverage, first.reason, first.p_certify) == (
+        second.coverage,
+        second.reason,
+        second.p_certify,
+    )
+
+
+@given(st.sampled_from(OPTIONS), st.integers(0, 5), st.integers(2, 4))
+@settings(deadline=None, max_examples=40)
+def test_rows_given_twice_add_nothing_where_items_are_the_unit(option, seed, times):
+    conf, errors, groups = rows(seed, rate=0.2)
+    options = choice(option) | {"tune": rows(9), "thresholds": [0, 0.5]}
+    once = certify(conf, errors, groups=groups, **options)
+    again = certify(
+        *(np.tile(c, times) for c in (conf, errors)), groups=np.tile(groups, times), **options
+    )
+    p_values = [[c.p_value for c in found.scan] for found in (once, again)]
+    if option.unit == "iid":
+        # The published unit takes copies for evidence.
+        assert again.scan[0].n == times * once.scan[0].n and p_values[0] != p_values[1]
+    else:
+        assert p_values[0] == pytest.approx(p_values[1], rel=1e-9)
+        assert again.threshold == once.threshold
+
+
+@pytest.mark.parametrize("level", [0.05, 1e-6, 1e-12])
+@pytest.mark.parametrize("n", [1, 40, 10_000])
+def test_exact_bound_at_its_ends_down_to_tiny_levels(n, level):
+    assert binomial_upper(0, n, level) == pytest.approx(-math.expm1(math.log(level) / n), rel=1e-9)
+    assert binomial_upper(n, n, level) == 1.0
+    assert binomial_upper(0, 0, level) == 1.0
 
 
 @given(st.permutations(range(24)), st.sampled_from(OPTIONS))

@@ -15,7 +15,10 @@ from tests.long.populations import ALPHA, LEVELS, NULLS, informative
 from tests.long.trials import (
     CALIB_SIZES,
     INVALID,
+    OPTIONS,
     VALID,
+    certified,
+    decided,
     fails,
     power,
     wrong_at_any_look,
@@ -87,7 +90,7 @@ def test_certificates_that_hold_do(population):
     ],
 )
 def test_what_does_not_hold_fails_the_same_test(population, broken):
-    repeats = max(REPEATS, 60)
+    repeats = max(REPEATS, 120)
     counts = wrong_certificates(BY_NAME[population], {b: INVALID[b] for b in broken}, repeats)
     assert not {name: count for name, count in counts.items() if not fails(count, repeats)}
 
@@ -100,6 +103,15 @@ def test_streams_hold_at_every_look_and_a_bound_of_one_look_does_not(name):
     assert fails(*wrong_when_peeking(BY_NAME[name], repeats).values(), repeats)
 
 
+@pytest.mark.parametrize("population", NULLS[1::3], ids=lambda p: p.name)
+def test_the_quick_way_decides_as_certify_does(population):
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        calib, tune = population.draw(rng, 60), population.draw(rng, 30, prefix="tune")
+        for option in OPTIONS:
+            assert decided(option, calib, tune) == certified(option, calib, tune)
+
+
 def test_power_grows_with_items_and_the_default_has_most():
     repeats = max(REPEATS // 4, 20)
     found = {
@@ -108,10 +120,10 @@ def test_power_grows_with_items_and_the_default_has_most():
         ).items()}
         for n in (CALIB_SIZES if FULL else (40, 120))
     }  # fmt: skip
-    assert found[120][DEFAULT] >= 0.95 and found[120][PUBLISHED] >= 0.8
+    assert found[120][DEFAULT] >= 0.95 and found[120][PUBLISHED] >= 0.5
     for shares in found.values():
         assert min(shares[DEFAULT], shares[AGRAPA]) >= shares[PUBLISHED]
-    assert found[40][PUBLISHED] + 0.3 <= found[120][PUBLISHED]
+    assert found[40][PUBLISHED] + 0.2 <= found[120][PUBLISHED]
 
 
 def test_the_verdict_lets_delta_pass_and_little_more():

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
-from faithshift_bench.risk import AnytimeCertificate, certify, list_certificates, sgr
+from faithshift_bench.risk import AnytimeCertificate, Plan, certify, list_certificates, sgr
 from tests.long.populations import ALPHA, NULLS, informative
 
 DELTA = 0.05
@@ -27,19 +27,24 @@ SHOWN = (
 GRID = [k / 20 for k in range(20)]
 
 
+def options_of(option, tune):
+    """Arguments of an option of list_certificates; its grid goes with its multiplicity."""
+    grid = "q5" if option.multiplicity == "fixed_sequence" else "k/20"
+    return {"unit": option.unit, "bound": option.bound, "multiplicity": option.multiplicity,
+            "thresholds": grid, "tune": tune}  # fmt: skip
+
+
 def certified(option, calib, tune):
-    """Thresholds that an option of list_certificates certifies; its grid goes with it."""
-    found = certify(
-        calib[0],
-        calib[1],
-        groups=calib[2],
-        unit=option.unit,
-        bound=option.bound,
-        multiplicity=option.multiplicity,
-        thresholds="q5" if option.multiplicity == "fixed_sequence" else "k/20",
-        tune=tune,
-    )
+    """Thresholds that certify certifies."""
+    found = certify(calib[0], calib[1], groups=calib[2], **options_of(option, tune))
     return [c.threshold for c in found.scan if c.certified]
+
+
+def decided(option, calib, tune):
+    """The same decision without its report, which takes most of the time."""
+    plan = Plan.of(**options_of(option, tune))
+    chosen = plan.procedure(np.unique(calib[2]))
+    return plan.grid[chosen.passed(plan.losses(*calib))[0]].tolist()
 
 
 def searched(unit, bound, calib, tune):
@@ -68,14 +73,16 @@ def observed_rate(calib, tune):
     return [t for t, e in zip(GRID, kept, strict=True) if len(e) and e.mean() <= ALPHA]
 
 
-VALID = {o.name: partial(certified, o) for o in list_certificates() if o.holds}
+OPTIONS = list_certificates()
+VALID = {o.name: partial(certified, o) for o in OPTIONS if o.holds}
 INVALID = {
-    **{o.name: partial(certified, o) for o in list_certificates() if not o.holds},
+    **{o.name: partial(certified, o) for o in OPTIONS if not o.holds},
     **{f"sgr {u}/{b}": partial(searched, u, b)
        for u, b in (("iid", "exact"), ("iid", "normal"), ("one_per_item", "exact"))},
     "drawn among selected/exact/bonferroni": drawn_among_selected,
     "observed rate": observed_rate,
 }  # fmt: skip
+QUICK = VALID | INVALID | {o.name: partial(decided, o) for o in OPTIONS}
 
 
 def wrong_certificates(population, trials, repeats, seed=0):
@@ -90,7 +97,7 @@ def wrong_certificates(population, trials, repeats, seed=0):
     return counts
 
 
-def wrong_at_any_look(population, repeats, seed=0, items=120):
+def wrong_at_any_look(population, repeats, seed=0, items=80):
     """Repeats in which a stream ever certified a threshold of risk alpha or more.
 
     One stream has twenty thresholds, the other threshold 0 alone.
@@ -108,7 +115,7 @@ def wrong_at_any_look(population, repeats, seed=0, items=120):
     return counts
 
 
-def wrong_when_peeking(population, repeats, seed=0, items=120):
+def wrong_when_peeking(population, repeats, seed=0, items=80):
     """Broken: an exact bound at threshold 0, on one row an item, looked at after every item."""
     rng = np.random.default_rng(seed)
     sizes, count = np.arange(1, items + 1), 0
@@ -126,7 +133,7 @@ def power(population, items, repeats, names, seed=0):
         calib = population.draw(rng, items)
         tune = population.draw(rng, TUNE_ITEMS, prefix="tune")
         for name in names:
-            thresholds = VALID[name](calib, tune)
+            thresholds = QUICK[name](calib, tune)
             found[name].append((calib[0] >= min(thresholds) - 1e-12).mean() if thresholds else 0.0)
     return {name: (np.mean(np.array(v) > 0), np.mean(v)) for name, v in found.items()}
 
@@ -149,9 +156,7 @@ def table(head, rows):
 def main(repeats, workers=2):
     with ProcessPoolExecutor(workers) as pool:
         nulls = [
-            pool.submit(wrong_certificates, p, names, repeats, seed)
-            for seed, p in enumerate(NULLS)
-            for names in (VALID, INVALID)
+            pool.submit(wrong_certificates, p, QUICK, repeats, seed) for seed, p in enumerate(NULLS)
         ]
         looks = [
             pool.submit(look, p, repeats, seed)
@@ -163,9 +168,9 @@ def main(repeats, workers=2):
             for e in (0.15, 0.2)
             for n in CALIB_SIZES
         }
-        quarters = zip(nulls[::2], nulls[1::2], looks[::2], looks[1::2], strict=True)
         counts = [
-            {name: n for future in four for name, n in future.result().items()} for four in quarters
+            {name: n for future in three for name, n in future.result().items()}
+            for three in zip(nulls, looks[::2], looks[1::2], strict=True)
         ]
         found = {key: future.result() for key, future in powers.items()}
     print(f"Wrong certificates at delta {DELTA:g}: share of {repeats} repeats [95 % interval].")
