@@ -49,6 +49,8 @@ def _block(block: dict[str, Any]) -> list[str]:
     if gaps:
         lines += ["", *text_table(GAPS, gaps)]
     lines += ["", block["sentence"]]
+    if not block["rows"]:
+        return lines
     if block["smallest_resolvable_gap"] is not None:
         lines.append(
             f"Smallest gap that every one of these comparisons can resolve: "
