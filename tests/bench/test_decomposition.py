@@ -41,9 +41,9 @@ def test_by_hand():
 
 def test_axes_weigh_equally_and_edits_have_no_generation_floor():
     # reword: anchor a changes, repeat of a flips; b stays, its repeat stays. reorder (edits): c
-    # and d, never repeated, one of which changes.
+    # changes, and the repeat that it has does not count; d, never repeated, stays.
     result = decompose(
-        [1, 1, 1, 1], [0, 1, 0, 1], ["a", "b", "c", "d"], [0, 1], ["a", "b"],
+        [1, 1, 1, 1], [0, 1, 0, 1], ["a", "b", "c", "d"], [0, 1, 0], ["a", "b", "c"],
         groups=["i", "j", "k", "l"], axis=["reword", "reword", "reorder", "reorder"],
         edited=[False, False, True, True],
     )  # fmt: skip
@@ -165,6 +165,26 @@ def test_order_of_rows_does_not_matter(case, random):
         groups=item[i], axis=axis[i], **few,
     )  # fmt: skip
     assert again == first
+
+
+@given(cases)
+def test_rows_repeated_within_their_items_narrow_nothing(case):
+    n_seeds, n, _, seed = case
+    rng = np.random.default_rng(seed)
+    anchor, partner, repeat = rng.integers(0, 2, (3, n_seeds, n))
+    names = np.arange(n)
+    twice = np.tile(names, 2)
+    few = {"n_resamples": 20}
+    once = decompose(anchor, partner, names, repeat, names, groups=names, **few)
+    again = decompose(
+        anchor[:, twice], partner[:, twice], twice, repeat[:, twice], twice, groups=twice, **few
+    )
+    assert again.n_pairs == 2 * once.n_pairs and again.n_items == once.n_items
+    for name, part in once.parts.items():
+        other = again.parts[name]
+        assert (part.value is None) == (other.value is None)
+        assert other.value == pytest.approx(part.value)
+        assert other.interval == pytest.approx(part.interval)
 
 
 def test_raw_is_the_ivr_of_each_seed():
