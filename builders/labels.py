@@ -65,17 +65,21 @@ def label_trace(trace: Row, clean: Row | None, interventions: Iterable[Row]) -> 
 
 
 def _attached(rows: list[Row]) -> Label:
-    evidence = tuple(row["intervention_id"] for row in rows)
+    evidence = _ids(rows)
     broken = any(row["changed"] is True for row in rows)
     return Label(0, evidence, "cut") if broken else Label(None, evidence, "decorative steps cut")
 
 
 def _necessity(rows: list[Row]) -> Label:
     probes = [row for row in rows if row["kind"] in NECESSITY]
-    moved = tuple(row["intervention_id"] for row in probes if row["changed"] is True)
+    moved = [row for row in probes if row["changed"] is True]
     if moved:
-        return Label(1, moved, "necessary")
-    return Label(None, tuple(row["intervention_id"] for row in probes), "not shown necessary")
+        return Label(1, _ids(moved), "necessary")
+    return Label(None, _ids(probes), "not shown necessary")
+
+
+def _ids(rows: Iterable[Row]) -> tuple[str, ...]:
+    return tuple(sorted(row["intervention_id"] for row in rows))
 
 
 def clean_counterpart(trace: Row, traces: Mapping[str, Row]) -> Row | None:

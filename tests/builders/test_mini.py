@@ -96,9 +96,9 @@ def test_both_anchors_have_two_generations(traces) -> None:
         if row["condition"] in ("base", "cued_base")
     )
     items = len({row["item_id"] for row in traces.values()})
-    # The first generation is screened to be complete; a second one may lack an answer.
+    # Screening wants the first generation complete; a second one may state no answer.
     assert made["base", 0] == made["cued_base", 0] == items
-    assert min(made["base", 1], made["cued_base", 1]) > 0.8 * items
+    assert min(made["base", 1], made["cued_base", 1]) > 0.75 * items
 
 
 def test_roles_hold_other_texts(interventions) -> None:
