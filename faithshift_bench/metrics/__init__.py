@@ -9,7 +9,13 @@ from faithshift_bench.metrics.groups import TransferGap, transfer_gap, worst_gro
 from faithshift_bench.metrics.invariance import invariance_violation_rate
 from faithshift_bench.metrics.measure import Measure
 from faithshift_bench.metrics.mfs import balanced_score, harmonic_mean, meta_faithfulness_score
-from faithshift_bench.metrics.ranking import auroc, average_precision, brier, calibration_error
+from faithshift_bench.metrics.ranking import (
+    auroc,
+    auroc_draws,
+    average_precision,
+    brier,
+    calibration_error,
+)
 from faithshift_bench.metrics.rates import AxisRate, RateResult
 from faithshift_bench.metrics.selective import (
     RiskCoverage,
@@ -43,6 +49,7 @@ __all__ = [
     "augrc",
     "aurc",
     "auroc",
+    "auroc_draws",
     "average_precision",
     "balanced_score",
     "brier",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from faithshift_bench.metrics.measure import Measure, counts_by_value, known_rows
 
 BINS = 10
+MAX_CELLS = 4_000_000
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike) -> Measure:
@@ -35,6 +36,45 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> Measure:
     wins_twice = int((ones * (2 * (np.cumsum(zeros) - zeros) + zeros)).sum())
     n_one, n_zero = int(ones.sum()), int(zeros.sum())
     return Measure(wins_twice / (2 * n_one * n_zero), len(truth), n_one, excluded)
+
+
+def auroc_draws(
+    scores: ArrayLike, labels: ArrayLike, item: ArrayLike, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """AUROC in each resample of items: (B,), NaN where a class is not drawn.
+
+    For :func:`faithshift_bench.stats.percentile_interval`; with the same weights, draws of two
+    sets of scores may be subtracted, as in an interval of a transfer gap.
+
+    Args:
+        scores: (n,) finite, higher is more faithful.
+        labels: (n,) 1, 0 or -1 (left out).
+        item: (n,) column of ``weights`` that each row's item has.
+        weights: (B, I) from :func:`faithshift_bench.stats.item_weights`.
+
+    Raises:
+        ValueError: on bad shapes, scores or labels, or an item without a column.
+    """
+    known_rows("scores", scores, labels)
+    truth, column = np.asarray(labels), np.asarray(item)
+    if column.shape != truth.shape or not np.isin(column, np.arange(weights.shape[1])).all():
+        raise ValueError(f"item must be of shape {truth.shape}, in 0..{weights.shape[1] - 1}")
+    rows = np.flatnonzero(truth >= 0)
+    result = np.full(len(weights), np.nan)
+    if len(rows) == 0:
+        return result
+    rows = rows[np.lexsort((column[rows], truth[rows], np.asarray(scores)[rows]))]
+    values, one = np.asarray(scores, dtype=float)[rows], truth[rows] == 1
+    first = np.flatnonzero(np.diff(values, prepend=-np.inf) > 0)
+    block = max(1, MAX_CELLS // len(rows))
+    for start in range(0, len(weights), block):
+        drawn = weights[start : start + block][:, column[rows]]
+        ones = np.add.reduceat(drawn * one, first, axis=1)
+        zeros = np.add.reduceat(drawn * ~one, first, axis=1)
+        wins = (ones * (np.cumsum(zeros, axis=1) - zeros / 2)).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            result[start : start + block] = wins / (ones.sum(axis=1) * zeros.sum(axis=1))
+    return result
 
 
 def average_precision(scores: ArrayLike, labels: ArrayLike, *, positive: int = 1) -> Measure:

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
-from faithshift_bench.metrics.ranking import auroc, average_precision, brier, calibration_error
+from faithshift_bench.metrics.ranking import (
+    auroc,
+    auroc_draws,
+    average_precision,
+    brier,
+    calibration_error,
+)
+from faithshift_bench.stats import item_weights
 
 ALL = (auroc, average_precision, brier, calibration_error)
 # Faithful .9 .5 .5, unfaithful .5 .2, unknown .7. Pairs: .9 beats both; each .5 ties once, wins
@@ -102,6 +109,33 @@ def test_order_and_monotone_maps(rows, random):
         assert measure(scores**3 + 5, labels) == measure(scores, labels)
     flipped = auroc(-scores, labels).value
     assert flipped == pytest.approx(1 - auroc(scores, labels).value)
+
+
+@given(rows, st.integers(0, 2**32 - 1))
+def test_draws_are_the_auroc_of_the_resampled_table(rows, seed):
+    scores, labels = map(np.array, zip(*rows, strict=True))
+    rng = np.random.default_rng(seed)
+    item = rng.integers(0, 5, len(rows))
+    weights = item_weights(np.zeros(5), 20, seed)
+    draws = auroc_draws(scores, labels, item, weights)
+    for weight, draw in zip(weights.astype(int), draws, strict=True):
+        taken = np.repeat(np.arange(len(rows)), weight[item])
+        expected = auroc(scores[taken], labels[taken]).value
+        assert np.isnan(draw) if expected is None else draw == pytest.approx(expected)
+    order = rng.permutation(len(rows))
+    again = auroc_draws(scores[order], labels[order], item[order], weights)
+    np.testing.assert_array_equal(again, draws)
+
+
+def test_draws_in_blocks_and_without_rows(monkeypatch):
+    weights = item_weights(np.zeros(6), 7, 0)
+    whole = auroc_draws(SCORES, LABELS, np.arange(6), weights)
+    monkeypatch.setattr("faithshift_bench.metrics.ranking.MAX_CELLS", 10)
+    np.testing.assert_array_equal(auroc_draws(SCORES, LABELS, np.arange(6), weights), whole)
+    assert np.isnan(auroc_draws([0.5], [-1], [0], weights)).all()
+    for item in ([0, 1], [0, 1, 2, 3, 4, 6]):
+        with pytest.raises(ValueError, match="item must be of shape"):
+            auroc_draws(SCORES, LABELS, item, weights)
 
 
 @pytest.mark.parametrize("measure", ALL)
