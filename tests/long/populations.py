@@ -81,9 +81,10 @@ def uneven():
 
 
 def informative(error, dependence=0.3):
-    """Error rates fall evenly with confidence, from 1.8 to .2 times their mean; for power."""
-    rates = error * (1 + 0.8 * np.linspace(1, -1, 20))
-    name = f"falling, mean error {error:g}"
+    """Error rates fall as the square of the distance from full confidence; for power."""
+    shape = (1 - LEVELS - 0.025) ** 2
+    rates = error * shape / shape.mean()
+    name = f"square, mean error {error:g}"
     return Population(name, np.full((1, 20), 1 / 20), rates[None], dependence)
 
 
