@@ -145,6 +145,8 @@ def evaluate_arrays(
         results.append((each, certificates, point, rows))
     _, certificates, certified, certified_rows = results[0]
     certified.update(_verdict_of(certificates, calibrated))
+    if calibrated:
+        flags += sorted({flag for certificate in certificates for flag in certificate.flags})
     full.update({"certified": False, "reason": "everything committed, no certificate"})
     if not calibrated:
         for point in (certified, *certified_rows):

@@ -113,6 +113,14 @@ def test_monotone_maps_of_given_confidence_change_nothing(data):
     assert one.settings["confidence"] == "given"
 
 
+def test_certificates_without_a_guarantee_are_flagged_in_the_report(data, report):
+    options = {"unit": "iid", "bound": "normal", "multiplicity": "holm", "n_resamples": 10}
+    flags = fb.evaluate_scores(scored(data, noisy), data, **options).flags
+    assert any(flag.startswith("iid: ") and "no guarantee" in flag for flag in flags)
+    assert any("not valid at finite size" in flag for flag in flags)
+    assert not any("guarantee" in flag or "not valid" in flag for flag in report.flags)
+
+
 def test_thin_axes_are_left_out_of_the_macro_mean(data, report):
     rows = [*report.full["ivr_by_axis"], *report.full["as_by_axis"]]
     assert {row["flag"] for row in rows if row["n_pairs"] < 10} <= {"thin", "undefined"}
