@@ -54,8 +54,10 @@ class AnytimeCertificate:
 
     The unit is the item with all its rows, admitted when complete; units are ``clustered`` and
     delta is split over the thresholds (``bonferroni``). Bets are fixed: a mixture of forty, or
-    from tune rows.
+    from tune rows. ``covers`` says in words what holds, also under drift.
     """
+
+    covers = COVERS
 
     def __init__(
         self,
@@ -80,8 +82,15 @@ class AnytimeCertificate:
             InputError: on options that :func:`certify` refuses.
         """
         bound = "betting-mixture" if tune is None else "betting"
-        options = {"alpha": alpha, "delta": delta, "thresholds": thresholds, "tune": tune}
-        self.plan = Plan.of("clustered", bound, "bonferroni", **options)  # type: ignore[arg-type]
+        self.plan = Plan.of(
+            "clustered",
+            bound,
+            "bonferroni",
+            alpha=alpha,
+            delta=delta,
+            thresholds=thresholds,
+            tune=tune,
+        )
         self.detector = detector
         rule = self.plan.procedure(np.array([], dtype=np.str_)).rule
         assert isinstance(rule, Betting | Mixture)

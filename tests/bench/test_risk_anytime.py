@@ -97,3 +97,20 @@ def test_what_a_stream_refuses():
         AnytimeCertificate(thresholds="q5")
     with pytest.raises(ValueError, match="delta must lie"):
         AnytimeCertificate(delta=0)
+
+
+@pytest.mark.parametrize(("high", "low", "least", "most"), [(0.5, 0.0, 0, 14), (0.2, 0.0, 90, 100)])
+def test_under_drift_it_bounds_the_running_mean(high, low, least, most):
+    """Risks alternate, the higher first: the running mean is never under (high + low) / 2.
+
+    At a mean of alpha at most .05 of the streams may certify (14 of 100 has probability .0005);
+    at .1 nearly all do.
+    """
+    rng, found = np.random.default_rng(4), 0
+    for _ in range(100):
+        stream = AnytimeCertificate(thresholds=[0])
+        for k in range(80):
+            errors = rng.random(4) < (low if k % 2 else high)
+            look = stream.add(str(k), np.ones(4), errors.astype(int))
+        found += look.certified
+    assert least <= found <= most
