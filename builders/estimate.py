@@ -12,9 +12,9 @@ def estimate(preset: Preset) -> dict[str, float]:
         candidates, items, traces, tokens and minutes.
     """
     candidates, items = 4 * preset.candidates_per_domain, 4 * preset.keep_per_domain
-    traces = 14 * items
+    traces = 12 * items
     tokens = preset.max_tokens * 0.9 * (2 * candidates + 6 * items)
-    seconds = tokens / 130 + (2 * candidates * 0.9 + traces * 2.2) / 2
+    seconds = tokens / 130 + (2 * candidates * 0.8 + traces * 1.7) / 2
     return {
         "candidates": candidates,
         "items": items,
