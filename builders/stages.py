@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from builders import chunks
+from builders import pool
 from builders.axes import registry
 from builders.card import card_text
+from builders.chunk import Chunk, load
 from builders.pairs import REPEAT, make_pairs
 from builders.presets import Preset
 from builders.screening import place, select, summary, yields
 from builders.sources import Item, draw_items
 from builders.weights import Weights
-from builders.worker import Chunk
 from faithshift_data.dataset import write_folder
 from faithshift_data.measure.extract import CHANNELS
 from faithshift_data.schema import SPLITS, LabelRule
@@ -65,8 +65,8 @@ def _screen(
     groups = _groups(items, preset.screen_chunk)
     paths = [work / f"screen-{number:04d}.json" for number in range(len(groups))]
     jobs = [("screen", path, (group,)) for path, group in zip(paths, groups, strict=True)]
-    chunks.run(jobs, preset, weights, workers, "screen")
-    return [chunks.load(path) for path in paths]
+    pool.run(jobs, preset, weights, workers, "screen")
+    return [load(path) for path in paths]
 
 
 def _build(
@@ -84,8 +84,8 @@ def _build(
         ("build", path, (group, {item.item_id: by_item[item.item_id] for item in group}))
         for path, group in zip(paths, groups, strict=True)
     ]
-    chunks.run(jobs, preset, weights, workers, "build")
-    return [chunks.load(path) for path in paths]
+    pool.run(jobs, preset, weights, workers, "build")
+    return [load(path) for path in paths]
 
 
 def _groups(items: Sequence[Item], size: int) -> list[list[Item]]:

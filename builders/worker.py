@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
 import torch
 
 from builders.axes import registry
+from builders.chunk import Chunk
 from builders.labels import clean_counterpart, label_trace
 from builders.presets import Preset
 from builders.prompts import OPENER, Cue, answer_line, answer_text, make_cue, shown, user_message
@@ -35,22 +33,6 @@ STOP = ("Answer:", "answer:", "####")
 MIN_STEPS = 2
 LETTER = Sampling(1)
 NUMBER = Sampling(7, stop=("\n", ". ", ", "))
-
-
-@dataclass
-class Chunk:
-    """Rows of a chunk, as they come back from a worker."""
-
-    traces: dict[str, Row] = field(default_factory=dict)
-    interventions: dict[str, list[Row]] = field(default_factory=dict)
-    descriptors: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
-    dropped: dict[str, int] = field(default_factory=dict)
-    tokens: int = 0
-
-    def drop(self, row: Mapping[str, Any], reason: str) -> None:
-        """Count a trace that never became one."""
-        key = f"{row['condition']}: {reason}"
-        self.dropped[key] = self.dropped.get(key, 0) + 1
 
 
 def whole_steps(text: str, cut: bool) -> str:

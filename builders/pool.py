@@ -1,54 +1,20 @@
-"""Chunks on disk: a stage's unit of work, written whole or not at all, so a build resumes."""
+"""Processes that each hold the model and do a stage's chunks; what is done stays done."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import sys
 from collections.abc import Callable, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from builders.chunk import save
 from builders.presets import Preset
 from builders.weights import Weights
-from builders.worker import Chunk, Worker
-from faithshift_data.atomic import canonical_json, write_bytes, write_text
+from builders.worker import Worker
 
 Job = tuple[str, Path, tuple[Any, ...]]
 _WORKER: list[Worker] = []
-
-
-def save(path: Path, chunk: Chunk) -> None:
-    """Write a chunk as ``path`` (JSON) and, where it has descriptors, an ``.npz`` beside it.
-
-    The JSON comes last: its presence says that the chunk is complete.
-    """
-    if chunk.descriptors:
-        buffer = BytesIO()
-        arrays = {
-            f"{trace_id}/{name}": array
-            for trace_id, row in chunk.descriptors.items()
-            for name, array in row.items()
-        }
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        write_bytes(path.with_suffix(".npz"), buffer.getvalue())
-    fields = {key: getattr(chunk, key) for key in ("traces", "interventions", "dropped", "tokens")}
-    write_text(path, canonical_json(fields))
-
-
-def load(path: Path) -> Chunk:
-    """Read a chunk back."""
-    chunk = Chunk(**json.loads(path.read_text("utf-8")))
-    arrays = path.with_suffix(".npz")
-    if arrays.exists():
-        with np.load(arrays, allow_pickle=False) as stored:
-            for key in stored.files:
-                trace_id, name = key.split("/")
-                chunk.descriptors.setdefault(trace_id, {})[name] = stored[key]
-    return chunk
 
 
 def run(jobs: Sequence[Job], preset: Preset, weights: Weights, workers: int, label: str) -> None:
