@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from faithshift_bench.frame import Frame, describe
 from faithshift_bench.metrics.verdicts import Threshold, margin, youden_threshold
+from faithshift_bench.noise import noise_floor
 from faithshift_bench.points import Point, operating_point
 from faithshift_bench.quality import quality
 from faithshift_bench.risk.certificate import COVERS, Certificate, certify
@@ -130,6 +131,9 @@ def evaluate_arrays(
     )
     means, each_seed = quality(frame, values, verdicts, trust, min_pairs)
     full.update(means)
+    full["decomposition"] = noise_floor(
+        frame, verdicts, min_pairs=min_pairs, n_resamples=n_resamples, seed=seed
+    )
     for row, figures in zip(full_rows, each_seed, strict=True):
         row.update(figures)
     results = []

@@ -110,7 +110,7 @@ def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
     ]
     label = [-1 if value is None else value for value in column["label"]]
     pairs = ds.table("pairs").select(
-        ["axis", "kind", "anchor_id", "partner_id", "split", "verified", "dropped_because"]
+        ["axis", "kind", "mode", "anchor_id", "partner_id", "split", "verified", "dropped_because"]
     )
     pair = {name: pairs[name].to_pylist() for name in pairs.column_names}
     here = [i for i, s in enumerate(pair["split"]) if s != "train"]
@@ -125,6 +125,7 @@ def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
         partner_id=[pair["partner_id"][i] for i in here],
         axis=[pair["axis"][i] for i in here],
         kind=[pair["kind"][i] for i in here],
+        mode=[pair["mode"][i] or "" for i in here],
         dropped_because=reasons,
         source=str(ds.path),
     )

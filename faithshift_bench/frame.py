@@ -13,14 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faithshift_data.errors import InputError
-from faithshift_data.schema import Kind
+from faithshift_data.schema import Kind, Mode
 
 FOLDS = ("tune", "calib", "test")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Verified test pairs of one kind: row numbers of both ends, item, axis code, direction."""
+    """Test pairs of one kind: row numbers of both ends, item, axis code, direction.
+
+    ``edited`` is True where the partner edits the anchor's own trace: nothing was generated anew.
+    """
 
     kind: str
     anchor: NDArray[np.intp]
@@ -29,6 +32,7 @@ class Pairs:
     axis: NDArray[np.intp]
     direction: NDArray[np.int8]
     axes: tuple[str, ...]
+    edited: NDArray[np.bool_]
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -37,7 +41,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Frame:
-    """Traces of tune, calib and test, sorted by trace_id, and the verified pairs of test.
+    """Traces of tune, calib and test, sorted by trace_id, and the pairs of test.
 
     Attributes:
         trace_id: (n,) ids.
@@ -48,6 +52,7 @@ class Frame:
         label: (n,) 1 faithful, 0 unfaithful, -1 unknown.
         preserving: verified preserving pairs of test.
         altering: verified altering pairs of test.
+        repeat: pairs of two generations of one prompt, in test.
         dropped: pairs left out, by reason.
     """
 
@@ -59,6 +64,7 @@ class Frame:
     label: NDArray[np.int8]
     preserving: Pairs
     altering: Pairs
+    repeat: Pairs
     dropped: dict[str, int]
 
     def rows(self, fold: str, *, labelled: bool = False) -> NDArray[np.intp]:
@@ -94,6 +100,7 @@ def build_frame(
     partner_id: ArrayLike = (),
     axis: ArrayLike = (),
     kind: ArrayLike = (),
+    mode: ArrayLike | None = None,
     dropped_because: ArrayLike | None = None,
     source: str = "data",
 ) -> Frame:
@@ -108,8 +115,10 @@ def build_frame(
         anchor_id: (p,) id of each pair's anchor.
         partner_id: (p,) id of its partner.
         axis: (p,) its transformation.
-        kind: (p,) preserving or altering; any other kind is dropped and counted.
-        dropped_because: (p,) why a pair is unverified; "" for a verified one.
+        kind: (p,) preserving, altering or repeat; any other kind is not looked at.
+        mode: (p,) ``edit`` where the partner edits the anchor's trace; all written anew if omitted.
+        dropped_because: (p,) why a pair is unverified; "" for a verified one. A repeat pair is
+            dropped only where its labels are known and equal, for they need not be.
         source: how messages name the input.
 
     Raises:
@@ -147,6 +156,9 @@ def build_frame(
         if dropped_because is None
         else _column(dropped_because, p, "dropped_because", source)
     )
+    edits = (
+        np.zeros(p, bool) if mode is None else _column(mode, p, "mode", source) == str(Mode.EDIT)
+    )
     anchor, partner = (
         _lookup(ids, end, name, source)
         for end, name in zip(ends, ("anchor_id", "partner_id"), strict=True)
@@ -155,18 +167,17 @@ def build_frame(
     _first(ends[1][folds[anchor] != folds[partner]], "pair of two folds", source, "fold")
     order = np.lexsort((partner, anchor, axes, kinds))
     anchor, partner = anchor[order], partner[order]
-    axes, kinds, reasons = axes[order], kinds[order], reasons[order]
+    axes, kinds, reasons, edits = axes[order], kinds[order], reasons[order], edits[order]
     same = (anchor[1:] == anchor[:-1]) & (partner[1:] == partner[:-1]) & (axes[1:] == axes[:-1])
     _first(ids[partner[1:][same & (kinds[1:] == kinds[:-1])]], "repeated pair", source, "pairs")
 
     in_test = folds[anchor] == "test"
-    wanted = np.isin(kinds, (Kind.PRESERVING, Kind.ALTERING))
+    wanted = np.isin(kinds, tuple(Kind))
     dropped: Counter[str] = Counter()
     keep = in_test & wanted
     for row in np.flatnonzero(keep):
-        fault = str(reasons[row]) or pair_fault(
-            kinds[row], int(labels[anchor[row]]), int(labels[partner[row]])
-        )
+        both = int(labels[anchor[row]]), int(labels[partner[row]])
+        fault = _why_dropped(kinds[row], str(reasons[row]), *both)
         if fault:
             dropped[fault] += 1
             keep[row] = False
@@ -176,7 +187,8 @@ def build_frame(
         names, codes = np.unique(axes[rows], return_inverse=True)
         a, b = anchor[rows], partner[rows]
         direction = np.sign(labels[b].astype(int) - labels[a]).astype(np.int8)
-        return Pairs(which, a, b, code[a], codes, direction, tuple(str(x) for x in names))
+        named = tuple(str(x) for x in names)
+        return Pairs(which, a, b, code[a], codes, direction, named, edits[rows])
 
     return Frame(
         ids,
@@ -187,6 +199,7 @@ def build_frame(
         labels.astype(np.int8),
         pairs(Kind.PRESERVING),
         pairs(Kind.ALTERING),
+        pairs(Kind.REPEAT),
         dict(sorted(dropped.items())),
     )
 
@@ -220,6 +233,13 @@ def describe(frame: Frame, alpha: float) -> dict[str, Any]:
         "n_dropped": sum(frame.dropped.values()),
         "dropped": frame.dropped,
     }
+
+
+def _why_dropped(kind: str, reason: str, anchor_label: int, partner_label: int) -> str | None:
+    if kind == Kind.REPEAT:
+        # Two generations may differ in label, so that their labels are no reason to drop them.
+        return reason if anchor_label == partner_label >= 0 else None
+    return reason or pair_fault(kind, anchor_label, partner_label)
 
 
 def _column(values: ArrayLike, n: int | None, name: str, source: str) -> NDArray[np.str_]:

@@ -31,6 +31,10 @@ QUALITY_TITLES = (
     ("AS where the anchor is right", "as_cond"),
     ("AS by score", "as_score"),
 )
+NOISE_COLUMNS = (
+    *("axis", "raw", "95%", "floor_gen", "95%", "excess", "95%", "floor_train", "95%"),
+    *("pairs", "no repeat", "flag"),
+)
 BESIDE_COLUMNS = ("protocol", "seeds", "coverage", "IVR", "AS", "MFS", "why")
 
 
@@ -50,6 +54,10 @@ def report_markdown(report: Report) -> str:
     parts += [
         "## By axis, at full coverage",
         _table(AXIS_COLUMNS, axis_rows(report.full)),
+    ]
+    if noise := noise_rows(report.full):
+        parts += ["## Instability and noise floor", _table(NOISE_COLUMNS, noise)]
+    parts += [
         "## By seed",
         _table(SEED_COLUMNS, seed_rows(report)),
     ]
@@ -87,6 +95,7 @@ def reports_html(reports: Sequence[Report]) -> str:
             {
                 "report": r,
                 "axes": (AXIS_COLUMNS, axis_rows(r.full)),
+                "noise": (NOISE_COLUMNS, noise_rows(r.full)),
                 "seeds": (SEED_COLUMNS, seed_rows(r)),
                 "beside": (BESIDE_COLUMNS, beside_rows(r)),
                 "lines": [*r.flags, *details(r)],
@@ -114,6 +123,21 @@ def axis_rows(point: dict[str, Any]) -> list[tuple[str, ...]]:
                     row["flag"],
                 )
             )
+    return rows
+
+
+def noise_rows(point: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Cells of the noise-floor table: the macro mean, then each axis; none where not measured."""
+    found = point.get("decomposition")
+    if found is None:
+        return []
+    rows = []
+    for row in ({**found, "axis": "mean of axes", "flag": "-"}, *found["by_axis"]):
+        cells = [row["axis"]]
+        for name in ("raw", "floor_gen", "excess", "floor_train"):
+            cells.append(figure(row["parts"][name]["value"]))
+            cells.append(span(row["parts"][name]["interval"]))
+        rows.append((*cells, str(row["n_pairs"]), str(row["n_unmatched"]), row["flag"]))
     return rows
 
 
@@ -172,6 +196,8 @@ def details(report: Report) -> list[str]:
     if "auroc" in report.full:
         named = ", ".join(f"{title} {figure(report.full[key])}" for title, key in QUALITY_TITLES)
         lines.append(f"On test rows at full coverage: {named}.")
+    if "decomposition" in report.full:
+        lines.append(_noise(report.full["decomposition"]))
     if certified.get("p_certify") is not None:
         lines.append(
             f"Stability: {certified['p_certify']:.2f} of half-size re-draws of the "
@@ -190,6 +216,15 @@ def details(report: Report) -> list[str]:
             f"{data['n_train_rows_ignored']} train rows ignored."
         )
     return lines
+
+
+def _noise(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "Noise floor undefined: test has no pair of repeated generations."
+    return (
+        f"Noise floor from {found['n_repeat']} repeat pairs: excess = raw - floor_gen, and may be "
+        "negative; floor_gen is 0 where an axis edits; floor_train needs two detector seeds."
+    )
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -27,7 +27,7 @@ class Report:
         headline: the operating point that counts, a copy of ``full`` or ``certified`` with its
             name under ``operating_point``.
         full: every verdict committed; mfs, hm, coverage, ivr, as, their intervals, counts,
-            per-axis rows, chance levels.
+            per-axis rows, chance levels; ``decomposition`` into raw, noise floors and excess.
         certified: the same at the certified thresholds, with the decision and its reason.
         seeds: tau, both points and the certificate of each detector seed.
         beside: the same detector under the other certificate protocols.

@@ -156,12 +156,20 @@ def decompose(
     for a, name in enumerate(axes):
         m, n_items = int(counts[:, a].sum()), int((counts[:, a] > 0).sum())
         flag = axis_flag(m, m, min_pairs)
-        parts = _estimates(_derive(means[a], n_seeds), _derive(draws[:, a], n_seeds), n_items)
+        # Where every partner is an edit the floor is 0 by definition, not an estimate.
+        fixed = bool(edit[axis_code == a].all())
+        figures = _derive(means[a], n_seeds), _derive(draws[:, a], n_seeds)
+        parts = _estimates(*figures, n_items, fixed)
         rows.append(AxisParts(str(name), parts, m, n_items, int(unmatched[a]), flag))
         used += [a] if flag in ("ok", "few") else []
     n_items = int((counts[:, used].sum(axis=1) > 0).sum())
     return Decomposition(
-        parts=_estimates(_macro(means, used, n_seeds), _macro(draws, used, n_seeds), n_items),
+        parts=_estimates(
+            _macro(means, used, n_seeds),
+            _macro(draws, used, n_seeds),
+            n_items,
+            bool(edit[np.isin(axis_code, used)].all()),
+        ),
         by_axis=tuple(rows),
         axes_used=tuple(str(axes[a]) for a in used),
         n_pairs=int(counts[:, used].sum()),
@@ -225,7 +233,7 @@ def _macro(
     means: NDArray[np.float64], used: list[int], n_seeds: int
 ) -> dict[str, NDArray[np.float64]]:
     if not used:
-        return _derive(np.full_like(means[..., 0, :], np.nan), n_seeds)
+        return _derive(np.full((*means.shape[:-2], len(MEANS)), np.nan), n_seeds)
     axes = [_derive(means[..., a, :], n_seeds) for a in used]
     parts = {name: np.mean([axis[name] for axis in axes], axis=0) for name in axes[0]}
     # A ratio of macro means; an axis whose raw is 0 has no ratio of its own.
@@ -238,12 +246,17 @@ def _ratio(over: NDArray[np.float64], under: NDArray[np.float64]) -> NDArray[np.
 
 
 def _estimates(
-    values: dict[str, NDArray[np.float64]], draws: dict[str, NDArray[np.float64]], n_items: int
+    values: dict[str, NDArray[np.float64]],
+    draws: dict[str, NDArray[np.float64]],
+    n_items: int,
+    fixed: bool,
 ) -> dict[str, Estimate]:
     result: dict[str, Estimate] = {}
     for name, value in values.items():
         figure = None if np.isnan(value) else float(value)
-        if name in BOUNDED:
+        if fixed and figure is not None and name in ("floor_gen", "joint"):
+            interval: Interval | None = (0.0, 0.0)
+        elif name in BOUNDED:
             interval = rate_interval(figure, draws[name], n_items)
         else:
             interval = None if figure is None else percentile_interval(draws[name])

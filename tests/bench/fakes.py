@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 TRACE = ("trace_id", "item_id", "split", "fold", "domain", "label")
-PAIR = ("anchor_id", "partner_id", "axis", "kind", "split", "verified", "dropped_because")
+PAIR = ("anchor_id", "partner_id", "axis", "kind", "split", "verified", "dropped_because", "mode")
 TEXT = pa.string()
 
 
 class FakeData:
-    """Traces and pairs as tuples in the order of TRACE and PAIR."""
+    """Traces and pairs as tuples in the order of TRACE and PAIR; the mode may be left out."""
 
     def __init__(self, traces, pairs=(), name="tiny"):
         self.path = Path(name)
@@ -23,7 +23,9 @@ class FakeData:
         )
         self._tables = {
             "traces": _table(TRACE, traces, label=pa.int8()),
-            "pairs": _table(PAIR, pairs, verified=pa.bool_()),
+            "pairs": _table(
+                PAIR, [(*row, None)[: len(PAIR)] for row in pairs], verified=pa.bool_()
+            ),
         }
 
     def table(self, config, split=None):

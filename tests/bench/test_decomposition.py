@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faithshift_bench.metrics.decomposition import decompose, seed_disagreement
+from faithshift_bench.metrics.decomposition import Estimate, decompose, seed_disagreement
 from faithshift_bench.metrics.invariance import invariance_violation_rate
 
 # Two seeds (rows), three pairs. Anchor a is repeated twice, b once, c never.
@@ -216,6 +216,19 @@ def test_seed_disagreement_is_unbiased_and_the_plug_in_is_not():
         plugin += weight * 2 * (k / 3) * (1 - k / 3)
     assert expected == pytest.approx(2 * p * (1 - p))
     assert plugin - expected == pytest.approx(-expected / 3)
+
+
+def test_no_pairs_are_undefined():
+    found = decompose([], [], [], [], [], groups=[])
+    assert (found.n_pairs, found.n_items, found.by_axis) == (0, 0, ())
+    assert all(part.value is None and part.interval is None for part in found.parts.values())
+
+
+def test_the_floor_of_edits_has_no_width():
+    found = decompose([1, 1], [1, 0], ["a", "b"], [], [], groups=["i", "j"], edited=[True, True])
+    for parts in (found.parts, found.by_axis[0].parts):
+        assert parts["floor_gen"] == parts["joint"] == Estimate(0, (0, 0))
+        assert parts["excess"] == parts["raw"] == Estimate(0.5, (0, 1))
 
 
 GOOD = {

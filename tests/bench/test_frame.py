@@ -73,7 +73,34 @@ def test_only_test_pairs_are_kept():
 
 
 def test_other_kinds_are_not_looked_at():
-    assert len(frame([("a", "b", "repeat", "repeat")]).preserving) == 0
+    kept = frame([("a", "b", "again", "other")])
+    assert [len(x) for x in (kept.preserving, kept.altering, kept.repeat)] == [0, 0, 0]
+    assert kept.dropped == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason", "kept"),
+    [
+        ([1, 0], "", True),
+        ([1, 0], "label changed", True),
+        ([1, -1], "label unknown", True),
+        ([-1, -1], "label unknown", True),
+        ([1, 1], "", True),
+        ([1, 1], "cut short", False),
+        ([0, 0], "cut short", False),
+    ],
+)
+def test_labels_are_no_reason_to_drop_a_repeat(labels, reason, kept):
+    found = frame([("a", "b", "again", "repeat")], label=[*labels, -1], dropped_because=[reason])
+    assert len(found.preserving) == 0 and len(found.repeat) == kept
+    assert found.dropped == ({} if kept else {reason: 1})
+
+
+def test_edits_are_known_by_mode():
+    pairs = [("a", "b", axis, "preserving") for axis in ("y", "x")]
+    options = {"label": [1, 1, -1]}
+    assert frame(pairs, mode=["edit", "regen"], **options).preserving.edited.tolist() == [0, 1]
+    assert frame(pairs, **options).preserving.edited.tolist() == [0, 0]
 
 
 def test_empty_input_has_no_rows():

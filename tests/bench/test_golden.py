@@ -21,7 +21,8 @@ Test, items E and F of one domain (margin; * committed at t*):
 Pairs: paraphrase e0-e1 (stays), f0-f1 (changes); hint_format f0-f2 (stays);
     causal_truncation e0-e3 (1 -> 0, flips), f0-f3 (flips); cue_injection e0-e4 (does not flip).
     Dropped: one marked unverified (copied text), one preserving pair with labels 1 and 0 (e1-e4),
-    one altering pair with an unknown end (f2-f3). A repeat pair is not looked at.
+    one altering pair with an unknown end (f2-f3), one repeat pair with equal labels (cut short).
+    Repeats of e0: e1 (stays). Of f0: f3 (changes) and f2 (stays), kept in spite of their labels.
 
 Full: IVR = (1/2 + 0) / 2 = 1/4, micro 1/3. AS = (2/2 + 0/1) / 2 = 1/2, micro 2/3.
     HM = 2 * 3/4 * 1/2 / (5/4) = 3/5. Coverage 1, MFS 3/5.
@@ -35,6 +36,9 @@ Full: IVR = (1/2 + 0) / 2 = 1/4, micro 1/3. AS = (2/2 + 0/1) / 2 = 1/2, micro 2/
     3, 4, 5; .4 right; .2 wrong. AURC (0 + 0 + 1/9 + 1/6 + 1/5 + 1/6 + 2/7) / 7.
     AUGRC, trapezoids of errors / 7: (3 * 1/2 + 1 + 3/2) / 49 = 4/49.
     All anchors of altering pairs are right: AS 1/2 given that; all their scores fall: 1 by score.
+Noise: the floor of e0 is 0, of f0 1/2. paraphrase: raw 1/2, floor (0 + 1/2) / 2 = 1/4, excess 1/4,
+    both (0 + 1/2) / 2 = 1/4, either 1/2 + 1/4 - 1/4. hint_format is an edit here: raw 0, floor 0.
+    Means: raw 1/4, floor and excess 1/8, both 1/8, either 1/4.
 Certified: paraphrase 1/2, hint_format no pair: IVR 1/2. causal_truncation 1/1 (f0-f3),
     cue_injection no pair: AS 1. HM = 2 * 1/2 * 1 / (3/2) = 2/3.
     Coverage (2/4 + 3/3) / 2 = 3/4; of rows 5/7; with unknown labels (2/4 + 3/4) / 2 = 5/8;
@@ -78,7 +82,7 @@ TRACES = [
 PAIRS = [
     ("e0", "e1", "paraphrase", "preserving", "test", True, None),
     ("f0", "f1", "paraphrase", "preserving", "test", True, None),
-    ("f0", "f2", "hint_format", "preserving", "test", True, None),
+    ("f0", "f2", "hint_format", "preserving", "test", True, None, "edit"),
     ("e0", "e3", "causal_truncation", "altering", "test", True, None),
     ("f0", "f3", "causal_truncation", "altering", "test", True, None),
     ("e0", "e4", "cue_injection", "altering", "test", True, None),
@@ -86,6 +90,9 @@ PAIRS = [
     ("e1", "e4", "paraphrase", "preserving", "test", True, None),
     ("f2", "f3", "cue_injection", "altering", "test", True, None),
     ("e0", "e1", "repeat", "repeat", "test", True, None),
+    ("f3", "f0", "repeat", "repeat", "test", False, "label changed"),
+    ("f0", "f2", "repeat", "repeat", "test", False, "label unknown on one side"),
+    ("f0", "f1", "repeat", "repeat", "test", False, "cut short"),
     ("a1", "a2", "paraphrase", "preserving", "validation", True, None),
 ]
 SCORES = {
@@ -218,10 +225,72 @@ def test_intervals(report):
     assert report.certified["intervals"]["ivr"] == [0, 1]
 
 
+def noise(found, *names):
+    return {name: found["parts"][name]["value"] for name in names}
+
+
+def test_noise_floor(report):
+    found = report.full["decomposition"]
+    names = ("raw", "floor_gen", "excess", "joint", "union", "floor_share", "floor_train")
+    assert noise(found, *names) == exactly(
+        dict(zip(names, (1 / 4, 1 / 8, 1 / 8, 1 / 8, 1 / 4, 1 / 2, None), strict=True))
+    )
+    counts = {"n_pairs": 3, "n_items": 2, "n_unmatched": 0, "n_seeds": 1, "n_repeat": 3}
+    assert part(found, counts) == counts and found["axes_used"] == ["hint_format", "paraphrase"]
+    edited, written = found["by_axis"]
+    assert (edited["axis"], written["axis"]) == ("hint_format", "paraphrase")
+    assert noise(edited, *names[:5]) == exactly(dict.fromkeys(names[:5], 0))
+    assert noise(written, *names[:5]) == exactly(
+        dict(zip(names, (1 / 2, 1 / 4, 1 / 4, 1 / 4, 1 / 2), strict=False))
+    )
+    assert "decomposition" not in report.certified
+
+
+def test_noise_floor_intervals(report):
+    """E or F alone: raw 0 or 1, floor 0 or 1/2. The floor of an edit is 0, not an estimate."""
+    found = report.full["decomposition"]
+    edited, written = (
+        {name: row["parts"][name]["interval"] for name in ("raw", "floor_gen", "excess")}
+        for row in found["by_axis"]
+    )
+    assert written == {"raw": [0, 1], "floor_gen": [0, 0.5], "excess": [0, 0.5]}
+    assert edited["floor_gen"] == [0, 0]
+    assert edited["raw"] == pytest.approx([0, 0.975])
+    # hint_format has no pair where F is not drawn.
+    assert edited["excess"] is None and found["parts"]["excess"]["interval"] is None
+
+
+def test_noise_floor_of_two_seeds():
+    """Seed 1 finds e0 unfaithful: e0-e1 changes, as axis and as repeat, and the seeds disagree.
+
+    paraphrase: raw (1/2 + 1) / 2 = 3/4, floor_gen (1/4 + 3/4) / 2 = 1/2, floor_train 1/2.
+    """
+    report = evaluate(SCORES, SCORES | {"e0": 0.2}, threshold=0.5)
+    found, names = report.full["decomposition"], ("raw", "floor_gen", "excess", "floor_train")
+    assert noise(found["by_axis"][1], *names) == exactly(
+        dict(zip(names, (3 / 4, 1 / 2, 1 / 4, 1 / 2), strict=True))
+    )
+    assert noise(found, *names) == exactly(
+        dict(zip(names, (3 / 8, 1 / 4, 1 / 8, 1 / 4), strict=True))
+    )
+    assert found["n_seeds"] == 2
+
+
+def test_noise_floor_without_repeats_is_undefined(report):
+    data = FakeData(TRACES, [pair for pair in PAIRS if pair[3] != "repeat"])
+    columns = {"trace_id": list(SCORES), "score": list(SCORES.values())}
+    other = fb.evaluate_scores(columns, data, **OPTIONS)
+    assert other.full == report.full | {"decomposition": None}
+    text = other.to_markdown()
+    assert "Noise floor undefined: test has no pair of repeated generations." in text
+    assert "## Instability and noise floor" not in text
+
+
 def test_data_and_certificate(report):
-    assert report.data["n_dropped"] == 3
+    assert report.data["n_dropped"] == 4
     assert report.data["dropped"] == {
         "copied text": 1,
+        "cut short": 1,
         "preserving pair with unequal labels": 1,
         "altering pair with an unknown label": 1,
     }
