@@ -128,6 +128,7 @@ def write(place: Path, n_items: int) -> None:
     pairs = {
         "axis": np.array(AXES)[axis],
         "kind": np.where(altering, "altering", "preserving"),
+        "mode": np.full(len(axis), "regen"),
         "anchor_id": trace[anchor],
         "partner_id": trace[partner],
         "split": traces["split"][partner],
