@@ -1,4 +1,4 @@
-"""``python -m builders``: make a dataset folder."""
+"""``python -m builders``: make a dataset folder, or ask a sample of one again."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
+    again = commands.add_parser("recheck", help="answers in float32 against the stored ones")
+    again.add_argument("data", nargs="?", default="mini", help="a name or a folder")
+    again.add_argument("--traces", type=int, default=150)
     options = parser.parse_args(arguments)
+    # A waiting OpenMP thread would spin and take the core from the other process.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
-        return _build(options)
+        return {"build": _build, "recheck": _recheck}[options.command](options)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
 
 def _build(options: argparse.Namespace) -> int:
-    # A waiting OpenMP thread would spin and take the core from the other process.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     preset = load_preset(options.preset)
     from builders.estimate import estimate
 
@@ -45,6 +48,16 @@ def _build(options: argparse.Namespace) -> int:
     from builders.weights import smollm2
 
     print(build(preset, smollm2(), options.out, workers=max(1, options.workers)))
+    return 0
+
+
+def _recheck(options: argparse.Namespace) -> int:
+    from builders.recheck import recheck
+    from builders.weights import smollm2
+
+    found = recheck(options.data, smollm2(), traces=options.traces)
+    print(f"answers: {found.same_answers} of {found.answers} the same in float32")
+    print(f"changed: {found.same_changed} of {found.probes} the same in float32")
     return 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from builders.sources import LETTERS, Item, item_rng
+from faithshift_data.schema import AnswerKind
 
 OPENER = "Let's think step by step."
 
@@ -75,12 +76,12 @@ def user_message(
     return "\n".join(lines)
 
 
-def answer_line(item: Item) -> str:
+def answer_line(answer_kind: str) -> str:
     """The text that asks for the answer once the reasoning is over."""
-    return "\nThe answer is (" if item.options else "\nThe answer is"
+    return "\nThe answer is (" if answer_kind == AnswerKind.LETTER else "\nThe answer is"
 
 
-def answer_text(item: Item, completion: str) -> str:
+def answer_text(answer_kind: str, completion: str) -> str:
     """The forced answer as a sentence; the bracket that the line opened is closed."""
-    text = answer_line(item) + completion
-    return text + ")" if item.options else text
+    text = answer_line(answer_kind) + completion
+    return text + ")" if answer_kind == AnswerKind.LETTER else text

@@ -228,13 +228,13 @@ class Worker:
         describing: bool = True,
     ) -> None:
         """Force the answer from the shown reasoning and from every probe's text."""
-        prompt, reasoning, line = row["prompt"], row["reasoning"], answer_line(item)
+        prompt, reasoning, line = row["prompt"], row["reasoning"], answer_line(item.answer_kind)
         reading = read(self.engine, prompt + reasoning)
         injected = [reasoning, *(probe.inject(row["trace_id"], reasoning) for probe in probes)]
         sampling = LETTER if item.options else NUMBER
         texts = [prompt + text + line for text in injected]
         said = [done.text for done in continue_from(self.engine, reading, texts, sampling)]
-        answers = [self._extract(item, answer_text(item, text)) for text in said]
+        answers = [self._extract(item, answer_text(item.answer_kind, text)) for text in said]
         if row.get("answer") is None:
             row["answer"], row["answer_status"] = answers[0]
         else:

@@ -43,8 +43,8 @@ def test_a_cued_prompt_differs_from_the_clean_one_by_the_cue_alone() -> None:
 
 
 def test_answer_lines() -> None:
-    assert answer_text(LETTER, "B") == answer_line(LETTER) + "B)" == "\nThe answer is (B)"
-    assert answer_text(NUMBER, " 5") == "\nThe answer is 5"
+    assert answer_text("letter", "B") == answer_line("letter") + "B)" == "\nThe answer is (B)"
+    assert answer_text("number", " 5") == "\nThe answer is 5"
 
 
 def test_paraphrase_takes_another_wording_and_instruction() -> None:

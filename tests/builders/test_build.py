@@ -9,6 +9,8 @@ import pytest
 
 import faithshift_data as fd
 from builders.__main__ import main
+from builders.recheck import recheck
+from builders.weights import smollm2
 
 pytest.importorskip("reasoning_gym")
 
@@ -33,6 +35,10 @@ def test_twelve_items_from_scratch_and_again_from_a_broken_build(tmp_path: Path)
     view = data.view("train", needs=("text", "interventions", "descriptors", "states"))
     assert view.states.shape == (len(view), 576)
     before = hashes(out)
+    again = recheck(str(out), smollm2(), traces=4)
+    assert (again.answers, again.probes) == (4, 12)
+    # Rounding may flip an answer or two; agreement by chance alone would be far lower.
+    assert again.same_answers >= 2 and again.same_changed >= 6
 
     (work / "build-0000.json").unlink()
     out.rename(tmp_path / "first")

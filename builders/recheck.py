@@ -1,0 +1,77 @@
+"""Force answers anew in float32 and count how often a dataset's rows come out the same.
+
+Low-precision arithmetic decides near-tied answers by rounding. The share that differs is a
+floor under every label and every ``changed`` flag of the dataset.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import faithshift_data as fd
+from builders.prompts import answer_line, answer_text
+from builders.weights import Weights
+from builders.worker import LETTER, NUMBER
+from faithshift_data.answers import extract_answer
+from faithshift_data.measure.engines.transformers import TransformersEngine
+from faithshift_data.measure.interventions import changed
+from faithshift_data.measure.shared_prefix import continue_from, read
+from faithshift_data.schema import AnswerKind, Role
+
+
+@dataclass
+class Agreement:
+    """Integer counts: traces and label-role probes asked again, and those that agree."""
+
+    answers: int = 0
+    same_answers: int = 0
+    probes: int = 0
+    same_changed: int = 0
+
+
+def recheck(data: str, weights: Weights, *, traces: int, seed: int = 0) -> Agreement:
+    """Ask a random sample of traces again, in float32.
+
+    Args:
+        data: name or path of a dataset whose traces this model wrote.
+        weights: the model.
+        traces: size of the sample; traces with an attached answer are not asked.
+        seed: of the sample.
+    """
+    dataset = fd.open(data)
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in dataset.table("interventions").to_pylist():
+        if row["role"] == Role.LABEL:
+            rows[row["trace_id"]].append(row)
+    asked = [
+        trace
+        for trace in dataset.table("traces").to_pylist()
+        if all(row["kind"] != "as_shown" for row in rows[trace["trace_id"]])
+    ]
+    engine = TransformersEngine(weights.path, dtype="float32")
+    found = Agreement()
+    for trace in random.Random(seed).sample(asked, min(traces, len(asked))):
+        probes = rows[trace["trace_id"]]
+        shown, *forced = _ask(engine, trace, [row["injected"] for row in probes])
+        found.answers += 1
+        found.same_answers += shown == trace["answer"]
+        for row, answer in zip(probes, forced, strict=True):
+            found.probes += 1
+            found.same_changed += changed(shown, answer) == row["changed"]
+    return found
+
+
+def _ask(
+    engine: TransformersEngine, trace: dict[str, Any], injected: list[str]
+) -> list[str | None]:
+    kind, prompt = trace["answer_kind"], trace["prompt"]
+    texts = [prompt + text + answer_line(kind) for text in (trace["reasoning"], *injected)]
+    reading = read(engine, prompt + trace["reasoning"])
+    said = continue_from(engine, reading, texts, LETTER if kind == AnswerKind.LETTER else NUMBER)
+    return [
+        extract_answer(answer_text(kind, done.text), kind=kind, options=trace["options"]).value
+        for done in said
+    ]
