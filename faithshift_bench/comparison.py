@@ -101,8 +101,8 @@ def compare(
         scores: one or more of what :func:`evaluate_scores` takes.
         data: name or path of a dataset, or an open one.
         coverage: in (0, 1], what all detectors commit on at the matched point.
-        controls: detectors run here and put beside the others, unless given among them. One that
-            cannot be run on these data is named in the notes.
+        controls: detectors run here and put beside the others. One that cannot be run on these
+            data is named in the notes. Given scores of such a name get the suffix `` (given)``.
         names: what to call the detectors; from the files where omitted.
         alpha: risk target of the certificates, in (0, 1).
         delta: their error probability for each seed, in (0, 1).
@@ -132,20 +132,22 @@ def compare(
     ds = fd.open(data) if isinstance(data, str | Path) else data
     frame, train = frame_of(ds)
     matched = [match_scores(each, frame.trace_id, train) for each in scores]
-    called = _names(matched, names)
+    reserved = {*CONTROLS, *controls}
+    called = [f"{n} (given)" if n in reserved else n for n in _names(matched, names)]
+    _refuse_twice(called)
+    n_given = len(called)
     notes = [*NOTES, f"Prespecified hypotheses: sha256 {hypotheses_sha256()}."]
-    for control in controls:
-        if control not in called:
-            try:
-                table = run_detector(control, ds, CONTROL_SEEDS)
-                matched.append(match_scores(table, frame.trace_id, train))
-                called.append(control)
-            except InputError as error:
-                notes.append(f"Control {control} could not be run: {error}.")
+    for control in dict.fromkeys(controls):
+        try:
+            table = run_detector(control, ds, CONTROL_SEEDS)
+            matched.append(match_scores(table, frame.trace_id, train))
+            called.append(control)
+        except InputError as error:
+            notes.append(f"Control {control} could not be run: {error}.")
     detectors, sides = [], []
-    for name, (aligned, _, said) in zip(called, matched, strict=True):
+    for row, (name, (aligned, _, said)) in enumerate(zip(called, matched, strict=True)):
         about = {
-            "control": name in CONTROLS,
+            "control": row >= n_given,
             "reads_label_evidence": bool(said.get("reads_label_evidence", False)),
         }
         evaluation = evaluate_arrays(
@@ -238,10 +240,14 @@ def _names(tables: list[Matched], names: Sequence[str] | None) -> list[str]:
             n if called.count(n) == 1 else f"{n} ({t.source})"
             for n, t in zip(called, tables, strict=True)
         ]
+    _refuse_twice(called)
+    return called
+
+
+def _refuse_twice(called: list[str]) -> None:
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
         raise InputError("two detectors of one name", field="names", got=twice)
-    return called
 
 
 def _by_mechanism(ds: FaithShift) -> bool:

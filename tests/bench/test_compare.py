@@ -317,13 +317,15 @@ def folder(tmp_path_factory):
 
 
 def test_controls_are_always_in_the_table(folder):
+    """Scores that call themselves by a control's name stand beside it, and do not displace it."""
     ds = fd.open(folder)
     given = run_detector("random", ds, (0,))
     found = fb.compare([run_detector("hidden_state", ds, (0,)), given], ds, n_permutations=99)
     rows = {row["detector"]: row for row in found.matched["rows"]}
-    assert set(rows) == {"hidden_state", "constant", "random", "length_only", "label_prior"}
-    assert rows["random"]["n_seeds"] == 1 and rows["constant"]["n_seeds"] == 4
-    assert {name for name, row in rows.items() if row["control"]} == set(rows) - {"hidden_state"}
+    controls = {"constant", "random", "length_only", "label_prior"}
+    assert set(rows) == {"hidden_state", "random (given)", *controls}
+    assert rows["random (given)"]["n_seeds"] == 1 and rows["random"]["n_seeds"] == 4
+    assert {name for name, row in rows.items() if row["control"]} == controls
     assert rows["constant"]["mfs"] == 0 and rows["constant"]["interval"][1] > 0
     assert "constant (control)" in found.to_text()
     flat = pair(found.matched, "constant", "label_prior")
