@@ -91,6 +91,14 @@ def uncertified(report: Report) -> str | None:
     return "; ".join(parts)
 
 
+def headline(report: Report) -> str:
+    """The point that counts and its MFS; an MFS of 0 for want of a certificate is called that."""
+    name, mfs = report.headline["operating_point"], report.headline["mfs"]
+    if name == "certified" and not report.headline["certified"]:
+        return f"nothing certified, MFS {figure(mfs)}"
+    return f"{name}, MFS {figure(mfs)}"
+
+
 def board_notes(reports: Sequence[Report]) -> list[str]:
     """Chance levels, trivial certificates, thin axes, marks, and what is covered."""
     first = reports[0]

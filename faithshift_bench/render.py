@@ -14,6 +14,7 @@ from faithshift_bench.board import (
     certified_row,
     figure,
     full_row,
+    headline,
     span,
     uncertified,
 )
@@ -43,7 +44,7 @@ def report_markdown(report: Report) -> str:
     data, settings = report.data, report.settings
     parts = [
         f"# {report.detector} on {data.get('name', 'data')} {data.get('version', '')}".rstrip(),
-        f"Headline: {report.headline['operating_point']}, MFS {figure(report.headline['mfs'])}.",
+        f"Headline: {headline(report)}.",
         "## At full coverage",
         _table(FULL_COLUMNS, [full_row(report)]),
         f"## Certified at alpha {settings['alpha']:g}, delta {settings['delta']:g}",
@@ -94,6 +95,7 @@ def reports_html(reports: Sequence[Report]) -> str:
         sections=[
             {
                 "report": r,
+                "headline": headline(r),
                 "axes": (AXIS_COLUMNS, axis_rows(r.full)),
                 "noise": (NOISE_COLUMNS, noise_rows(r.full)),
                 "seeds": (SEED_COLUMNS, seed_rows(r)),

@@ -99,6 +99,15 @@ def test_nothing_certified_is_said_in_words(constant):
     assert f"smallest alpha that could have been certified {least:.2f} (exploratory)" in text
 
 
+def test_the_headline_does_not_call_itself_certified_when_nothing_is(constant, report):
+    assert constant.headline["operating_point"] == "certified"
+    assert not constant.headline["certified"]
+    for text in (constant.to_markdown(), constant.to_html()):
+        assert "Headline: nothing certified, MFS 0.000." in text
+    for text in (report.to_markdown(), report.to_html()):
+        assert "Headline: certified, MFS " in text
+
+
 def test_board_has_two_blocks_and_sorts_by_mfs_then_hm(report, constant):
     idle = dataclasses.replace(
         constant, detector="idle", full=constant.full | {"hm": 0.2}, reads_label_evidence=True
