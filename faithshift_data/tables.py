@@ -102,28 +102,8 @@ def _known(names: Iterable[str], schema: pa.Schema, file: object, row: int | Non
 
 
 def _from_rows(rows: list[Mapping[str, Any]], schema: pa.Schema, file: object) -> pa.Table:
-    columns = []
-    for field in schema:
-        values = [row.get(field.name) for row in rows]
-        column = _column(values, field.type)
-        if column is None:
-            row = next(i for i, value in enumerate(values) if _column([value], field.type) is None)
-            got, name = repr(values[row]), field.name
-            raise InputError(
-                "wrong type", file=file, row=row, field=name, expected=field.type, got=got
-            )
-        columns.append(column)
+    columns = [_column([row.get(field.name) for row in rows], field, file) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _column(values: list[Any], dtype: pa.DataType) -> pa.Array | None:
-    # Arrow takes a string for a list of its characters.
-    if pa.types.is_list(dtype) and any(isinstance(value, str) for value in values):
-        return None
-    try:
-        return pa.array(values, dtype)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError, ValueError):
-        return None
 
 
 def _from_table(table: pa.Table, schema: pa.Schema, file: object) -> pa.Table:
@@ -131,15 +111,50 @@ def _from_table(table: pa.Table, schema: pa.Schema, file: object) -> pa.Table:
     for field in schema:
         if field.name not in table.column_names:
             columns.append(pa.nulls(table.num_rows, field.type))
-            continue
-        try:
-            columns.append(table[field.name].cast(field.type))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError(
-                f"wrong type: {error}",
-                file=file,
-                field=field.name,
-                expected=field.type,
-                got=table[field.name].type,
-            ) from None
+        elif table[field.name].type == field.type:
+            columns.append(table[field.name])
+        else:
+            columns.append(_column(table[field.name].to_pylist(), field, file))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _column(values: list[Any], field: pa.Field, file: object) -> pa.Array:
+    column = _array(values, field.type)
+    if column is None:
+        row = next(i for i, value in enumerate(values) if _array([value], field.type) is None)
+        expected, got = field.type, repr(values[row])
+        raise InputError(
+            "wrong type", file=file, row=row, field=field.name, expected=expected, got=got
+        )
+    for row, (value, kept) in enumerate(zip(values, column.to_pylist(), strict=True)):
+        lost = _lost(value, kept, field.name)
+        if lost is not None:
+            name, message, stored, got = lost
+            raise InputError(message, file=file, row=row, field=name, expected=stored, got=got)
+    return column
+
+
+def _array(values: list[Any], dtype: pa.DataType) -> pa.Array | None:
+    # Arrow takes a string for a list of its characters.
+    if pa.types.is_list(dtype) and any(isinstance(value, str) for value in values):
+        return None
+    try:
+        return pa.array(values, dtype)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
+
+
+def _lost(value: Any, kept: Any, name: str) -> tuple[str, str, object, object] | None:
+    """Field, message, expected and got of the first part of a value that Arrow did not keep."""
+    if isinstance(kept, dict) and isinstance(value, Mapping):
+        unknown = [key for key in value if key not in kept]
+        if unknown:
+            return f"{name}.{unknown[0]}", "unknown key", list(kept), None
+        parts = ((value.get(key), kept[key], f"{name}.{key}") for key in kept)
+    elif isinstance(kept, list) and len(value) == len(kept):
+        parts = ((each, stored, name) for each, stored in zip(value, kept, strict=True))
+    elif (value is None) == (kept is None) and (value == kept or value != value):
+        return None
+    else:
+        return name, "changes when stored", f"as stored, {kept!r}", repr(value)
+    return next((lost for part in parts if (lost := _lost(*part)) is not None), None)
