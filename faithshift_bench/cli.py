@@ -173,10 +173,14 @@ def detect(
     """Fit a detector on train and score validation and test, once a seed."""
     import faithshift_data as fd
     from faithshift_bench.detectors import run_detector, save_scores
+    from faithshift_bench.targets import check_target, files_of, spare
 
+    dataset = fd.open(data)
+    spare({"--output": output}, files_of(dataset))
+    check_target(output)
     table = run_detector(
         name,
-        fd.open(data),
+        dataset,
         _seeds(seeds),
         params=_params(param or []),
         save=save,
@@ -204,9 +208,13 @@ def evaluate(
 ) -> None:
     """What a file of scores is worth: at full coverage, and certified at alpha."""
     import faithshift_bench as fb
+    import faithshift_data as fd
+    from faithshift_bench.targets import files_of, spare
     from faithshift_data.atomic import write_text
 
-    report = fb.evaluate_scores(scores, data, alpha=alpha, delta=delta)
+    dataset = fd.open(data)
+    spare({"--json": json_file, "--html": html_file}, [scores, *files_of(dataset)])
+    report = fb.evaluate_scores(scores, dataset, alpha=alpha, delta=delta)
     if html_file is not None:
         try:
             write_text(html_file, report.to_html())
@@ -238,9 +246,13 @@ def compare(
 ) -> None:
     """Files of scores beside each other and the controls: gaps, tests, and who comes first."""
     import faithshift_bench as fb
+    import faithshift_data as fd
+    from faithshift_bench.targets import files_of, spare
     from faithshift_data.atomic import write_text
 
-    found = fb.compare(scores, data, coverage=coverage, alpha=alpha, delta=delta)
+    dataset = fd.open(data)
+    spare({"--json": json_file}, [*scores, *files_of(dataset)])
+    found = fb.compare(scores, dataset, coverage=coverage, alpha=alpha, delta=delta)
     if json_file == "-":
         return print(found.to_json(), end="")
     if json_file is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.registry import load_detector
+from faithshift_bench.targets import check_folder, check_target
 from faithshift_data.atomic import open_atomic
 from faithshift_data.errors import InputError
 
@@ -53,6 +54,8 @@ def run_detector(
     """
     import pyarrow as pa
 
+    if save is not None:
+        check_folder(Path(save))
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
         expected = "different seeds, 0 or more"
         raise InputError("bad seeds", field="seeds", expected=expected, got=list(seeds))
@@ -85,10 +88,14 @@ def run_detector(
 
 
 def save_scores(table: pa.Table, path: str | Path) -> Path:
-    """Write scores as Parquet, whole or not at all."""
+    """Write scores as Parquet, whole or not at all.
+
+    Raises:
+        InputError: as :func:`check_target` does.
+    """
     import pyarrow.parquet as pq
 
-    path = Path(path)
+    path = check_target(path)
     with open_atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
     return path

@@ -177,6 +177,54 @@ def test_evaluate_refuses_a_missing_row_and_a_missing_file(run, synthetic, score
     assert_one_line(*run("evaluate", tmp_path / "no.csv", "--data", synthetic), "no.csv")
 
 
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_evaluate_does_not_overwrite_what_it_reads(run, synthetic, scores, tmp_path, option):
+    mine = tmp_path / "mine.parquet"
+    mine.write_bytes(scores.read_bytes())
+    link = tmp_path / "link.parquet"
+    link.symlink_to(mine)
+    for target in (mine, tmp_path / "." / "mine.parquet", link, synthetic / "manifest.json"):
+        before = target.read_bytes()
+        found = run("evaluate", mine, "--data", synthetic, option, target)
+        assert_one_line(*found, "would overwrite", option)
+        assert target.read_bytes() == before
+
+
+def test_evaluate_does_not_write_two_reports_to_one_file(run, synthetic, scores, tmp_path):
+    target = tmp_path / "r"
+    both = ("--json", target, "--html", target)
+    assert_one_line(*run("evaluate", scores, "--data", synthetic, *both), "would overwrite")
+    assert not target.exists()
+
+
+def test_compare_does_not_overwrite_what_it_reads(run, synthetic, scores, tmp_path):
+    mine = tmp_path / "mine.parquet"
+    mine.write_bytes(scores.read_bytes())
+    found = run("compare", mine, "--data", synthetic, "--json", mine)
+    assert_one_line(*found, "would overwrite")
+    assert mine.read_bytes() == scores.read_bytes()
+
+
+def test_detect_refuses_a_bad_output_before_it_fits(run, synthetic, tmp_path, monkeypatch):
+    from faithshift_bench import detectors
+
+    def fitted(*_, **__):
+        raise AssertionError("fitted")
+
+    monkeypatch.setattr(detectors, "run_detector", fitted)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.parquet").mkdir()
+    for output, words in (
+        (tmp_path / "z.csv", "written as Parquet"),
+        (tmp_path / "z", "written as Parquet"),
+        (tmp_path / "folder.parquet", "is a folder"),
+        (tmp_path / "file" / "z.parquet", "cannot be written to"),
+        (synthetic / "traces" / "test.parquet", "would overwrite"),
+    ):
+        assert_one_line(*run("detect", "random", "--data", synthetic, "-o", output), words)
+    assert not (tmp_path / "z.csv").exists()
+
+
 def test_export_of_what_is_not_embedded_or_onto_something_is_refused(run, tmp_path):
     assert_one_line(*run("export", "nothing", tmp_path / "x"), "nothing")
     assert not (tmp_path / "x").exists()
