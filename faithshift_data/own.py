@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from faithshift_data.errors import InputError
 from faithshift_data.folder import write_folder
@@ -52,9 +53,11 @@ def write(
         InputError: the first thing that is wrong; nothing is written then.
     """
     rows = [_fill_trace(row, number) for number, row in enumerate(_dicts(traces))]
+    whole = {"traces": to_table("traces", rows)}
     by_id = {row["trace_id"]: row for row in rows}
     given = _own_pairs(rows) if pairs is None else _dicts(pairs)
     made = [_fill_pair(row, by_id, number) for number, row in enumerate(given)]
+    whole["pairs"] = to_table("pairs", made)
     kinds: dict[str, Counter[tuple[str, Any]]] = {}
     for pair in made:
         kinds.setdefault(pair["axis"], Counter())[pair["kind"], pair.get("mode")] += 1
@@ -67,14 +70,10 @@ def write(
         {"name": axis, "kind": Kind.PRESERVING}
         for axis in sorted({row["axis"] for row in rows if row.get("axis")} - set(kinds))
     ]
-    tables = {
-        "traces": {s: [r for r in rows if r["split"] == s] for s in SPLITS},
-        "pairs": {s: [r for r in made if r["split"] == s] for s in SPLITS},
-    }
     models = sorted({row["model_id"] for row in rows})
     checked = {
-        config: {split: to_table(config, part, file=config) for split, part in parts.items()}
-        for config, parts in tables.items()
+        config: {split: table.filter(pc.equal(table["split"], split)) for split in SPLITS}
+        for config, table in whole.items()
     }
     problems = check_tables(checked, {axis["name"] for axis in axes}, set(models))
     if problems:
@@ -105,7 +104,8 @@ def _fill_trace(given: Mapping[str, Any], number: int) -> dict[str, Any]:
     row.setdefault("item_id", stable_id("item", normalise(question)))
     row.setdefault("answer_kind", "letter" if row.get("options") else "text")
     row.setdefault("answer_status", "explicit" if row.get("answer") is not None else "none")
-    row.setdefault("steps", split_steps(row.get("reasoning") or ""))
+    reasoning = row.get("reasoning")
+    row.setdefault("steps", split_steps(reasoning) if isinstance(reasoning, str) else [])
     row.setdefault("label_evidence", [])
     row.setdefault("split", assign_split(row["item_id"], PAPER_SHARES, row["domain"]))
     if row["split"] == "validation":
@@ -113,7 +113,7 @@ def _fill_trace(given: Mapping[str, Any], number: int) -> dict[str, Any]:
     if row.get("label") is not None:
         row.setdefault("label_rule", str(LabelRule.GIVEN))
     content = [row["item_id"], row["model_id"], row["condition"], row["gen_index"], row["prompt"]]
-    row.setdefault("trace_id", stable_id("trace", *content, row.get("reasoning")))
+    row.setdefault("trace_id", stable_id("trace", *content, reasoning))
     return row
 
 
@@ -126,7 +126,7 @@ def _own_pairs(traces: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "partner_id": trace["trace_id"],
         }
         for trace in traces
-        if trace.get("anchor_id")
+        if trace.get("anchor_id") is not None
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from faithshift_data.errors import InputError
@@ -41,12 +42,15 @@ def to_table(config: str, rows: Rows, *, file: object = None) -> pa.Table:
 
 
 def check_values(config: str, table: pa.Table, file: object) -> None:
-    """Refuse nulls in required columns and values outside a closed vocabulary."""
+    """Refuse nulls in required columns, empty ids, and values outside a closed vocabulary."""
     for field in table.schema:
         column = table[field.name]
         if not field.nullable and column.null_count:
             row = column.to_pylist().index(None)
             raise InputError("required", file=file, row=row, field=field.name, got="null")
+        if field.name.endswith("_id") and pc.any(pc.equal(column, "")).as_py():
+            row = column.to_pylist().index("")
+            raise InputError("empty id", file=file, row=row, field=field.name)
         # An intervention's kind is open; the closed `kind` is that of a pair.
         if field.name in ENUMS and (field.name != "kind" or config == "pairs"):
             allowed = [str(value) for value in ENUMS[field.name]]
@@ -129,8 +133,8 @@ def _column(values: list[Any], field: pa.Field, file: object) -> pa.Array:
     for row, (value, kept) in enumerate(zip(values, column.to_pylist(), strict=True)):
         lost = _lost(value, kept, field.name)
         if lost is not None:
-            name, message, stored, got = lost
-            raise InputError(message, file=file, row=row, field=name, expected=stored, got=got)
+            name, message, stored, given = lost
+            raise InputError(message, file=file, row=row, field=name, expected=stored, got=given)
     return column
 
 

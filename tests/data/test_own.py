@@ -92,6 +92,13 @@ def test_load_dataset_of_own_traces(tmp_path: Path) -> None:
         (lambda r: r[3].update(answer_kind="word"), "field answer_kind: not allowed"),
         (lambda r: r[3].update(trace_id="a0"), "field trace_id: id not unique"),
         (lambda r: r[3].update(item_id="other"), "anchor of another item"),
+        (lambda r: r[3].update(split="dev"), "traces, row 3, field split: not allowed"),
+        (lambda r: r[3].update(split="Test"), "traces, row 3, field split: not allowed"),
+        (lambda r: r[3].update(cue={"oops": 1}), "traces, row 3, field cue.oops: unknown key"),
+        (lambda r: r[3].update(trace_id=""), "traces, row 3, field trace_id: empty id"),
+        (lambda r: r[3].update(anchor_id=""), "traces, row 3, field anchor_id: empty id"),
+        (lambda r: r[3].update(item_id=""), "traces, row 3, field item_id: empty id"),
+        (lambda r: r[3].update(reasoning=7), "traces, row 3, field reasoning: wrong type"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, change: Any, text: str) -> None:
@@ -100,4 +107,11 @@ def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, change: Any, 
     with pytest.raises(fd.InputError) as error:
         fd.write(tmp_path / "d", rows)
     assert text in str(error.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_pairs_of_no_split_are_refused(tmp_path: Path) -> None:
+    pair = {"anchor_id": "a0", "partner_id": "b0", "axis": "tone", "split": "dev"}
+    with pytest.raises(fd.InputError, match="pairs, row 0, field split: not allowed"):
+        fd.write(tmp_path / "d", own(), [pair])
     assert os.listdir(tmp_path) == []
