@@ -39,7 +39,7 @@ def spare(targets: Mapping[str, str | Path | None], inputs: Sequence[Path]) -> N
 
 
 def check_target(path: str | Path) -> Path:
-    """The path, if :func:`~faithshift_bench.detectors.save_scores` could write there; asked before a detector is fitted.
+    """The path, if scores could be written there; asked before a detector is fitted.
 
     Raises:
         InputError: another ending than ``.parquet`` (a CSV file could not name the detector), a
