@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from faithshift_data.atomic import sha256_file
-from faithshift_data.dataset import open as open_dataset
+from faithshift_data.dataset import locate
 from faithshift_data.errors import InputError
 from faithshift_data.folder import CARD, count_drops, count_labels
 from faithshift_data.manifest import MANIFEST, DescriptorInfo, FileInfo, Manifest, inside
@@ -32,28 +32,27 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
     Raises:
         InputError: there is no dataset at all.
     """
+    folder = locate(name_or_path)
     try:
-        ds = open_dataset(name_or_path)
+        manifest = Manifest.read(folder / MANIFEST)
     except InputError as error:
-        if error.file is not None and Path(str(error.file)).name == MANIFEST:
-            return [Problem.of("manifest", error)]
-        raise
-    problems = list(_files(ds.path, ds.manifest))
+        return [Problem.of("manifest", error)]
+    problems = list(_files(folder, manifest))
     tables: dict[str, dict[str, pa.Table]] = {config: {} for config in CONFIGS}
     for config in CONFIGS:
         for split in SPLITS:
             try:
-                file = inside(ds.path, f"{config}/{split}.parquet")
+                file = inside(folder, f"{config}/{split}.parquet")
                 tables[config][split] = read_table(file, config)
             except InputError as error:
                 problems.append(Problem.of("schema", error))
     problems += check_tables(
-        tables, ds.manifest.axis_names, {model.model_id for model in ds.manifest.models}
+        tables, manifest.axis_names, {model.model_id for model in manifest.models}
     )
-    if (ds.path / FOLDER).is_dir():
-        problems += _trajectories(ds.path / FOLDER, ds.manifest, tables)
+    if (folder / FOLDER).is_dir():
+        problems += _trajectories(folder / FOLDER, manifest, tables)
     if all(len(tables[config]) == len(SPLITS) for config in CONFIGS):
-        problems += _counts(ds.manifest, tables)
+        problems += _counts(manifest, tables)
     return problems
 
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from faithshift_data.errors import InputError
 from faithshift_data.folder import write_folder as write_folder
-from faithshift_data.manifest import MANIFEST, Manifest, inside
+from faithshift_data.manifest import MANIFEST, Manifest
 from faithshift_data.schema import CONFIGS, SPLITS
 from faithshift_data.tables import read_table
 from faithshift_data.trajectories import FOLDER, Trajectories
+from faithshift_data.verified import VerifiedFiles
 from faithshift_data.views import View, make_view
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ EMBEDDED = Path(__file__).parent / "embedded"
 
 @dataclass(frozen=True)
 class FaithShift:
-    """A dataset folder. Files are read when first asked for, and once."""
+    """A dataset folder. Files are verified and read when first asked for, and once.
+
+    A file whose sha256 is not that of the manifest is refused, whatever is read from it.
+    """
 
     path: Path
     manifest: Manifest
@@ -49,7 +53,7 @@ class FaithShift:
             return pa.concat_tables([self.table(config, each) for each in SPLITS])
         _known("split", split, SPLITS)
         if (config, split) not in self._read:
-            file = inside(self.path, f"{config}/{split}.parquet")
+            file = self._files.path(f"{config}/{split}.parquet")
             self._read[config, split] = read_table(file, config)
         return self._read[config, split]
 
@@ -77,7 +81,7 @@ class FaithShift:
         """
         if not (self.path / FOLDER).is_dir():
             raise InputError("this dataset has no trajectories", file=self.path)
-        return Trajectories(self.path / FOLDER, self.manifest.descriptors)
+        return Trajectories(self._files, self.manifest.descriptors)
 
     def view(self, split: str, fold: str | None = None, needs: Sequence[str] = ("text",)) -> View:
         """What a detector may see of a split, or of one fold of validation; see ``View``.
@@ -88,6 +92,10 @@ class FaithShift:
             needs: any of ``text``, ``interventions``, ``descriptors``, ``states``.
         """
         return make_view(self, split, fold, tuple(needs))
+
+    @cached_property
+    def _files(self) -> VerifiedFiles:
+        return VerifiedFiles(self.path, self.manifest.files)
 
     def _dataset(self, config: str) -> datasets.DatasetDict:
         import datasets
@@ -116,10 +124,13 @@ def open(name_or_path: str | Path = "mini", *, revision: str | None = None) -> F
         revision: Hub commit, tag or branch; only for a Hub id.
 
     Raises:
-        InputError: nothing is found there, or it has no sound manifest.
+        InputError: nothing is found there, it has no sound manifest, or a file that the manifest
+            names is outside the folder or missing.
     """
-    folder = _locate(name_or_path, revision)
-    return FaithShift(folder, Manifest.read(folder / MANIFEST))
+    folder = locate(name_or_path, revision)
+    found = FaithShift(folder, Manifest.read(folder / MANIFEST))
+    found._files  # noqa: B018 - refuses a manifest that does not fit the folder
+    return found
 
 
 def path(name: str = "mini") -> Path:
@@ -138,7 +149,8 @@ def embedded() -> list[str]:
     return sorted(file.parent.name for file in EMBEDDED.glob(f"*/{MANIFEST}"))
 
 
-def _locate(name_or_path: str | Path, revision: str | None) -> Path:
+def locate(name_or_path: str | Path, revision: str | None = None) -> Path:
+    """The folder of a dataset that ``open`` would open; its manifest is not read."""
     name = str(name_or_path)
     if name in embedded() or Path(name).is_dir():
         if revision is not None:

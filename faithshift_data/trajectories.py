@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from faithshift_data.errors import InputError
 from faithshift_data.manifest import DescriptorInfo
+from faithshift_data.verified import VerifiedFiles
 
 FOLDER = "trajectories"
 INDEX = "index.parquet"
@@ -129,10 +130,14 @@ def _reopen(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
 class Trajectories:
     """The descriptors of a dataset folder, by trace_id. Nothing is read until asked for."""
 
-    def __init__(self, folder: Path, descriptors: Mapping[str, DescriptorInfo]) -> None:
-        """Open a folder's ``trajectories/``; ``descriptors`` comes from the manifest."""
-        self.folder, self.descriptors = Path(folder), dict(descriptors)
-        index = pq.read_table(self.folder / INDEX, schema=INDEX_SCHEMA)
+    def __init__(self, files: VerifiedFiles, descriptors: Mapping[str, DescriptorInfo]) -> None:
+        """Open the ``trajectories/`` of a folder; ``descriptors`` comes from the manifest."""
+        self._files, self.descriptors = files, dict(descriptors)
+        path = files.path(f"{FOLDER}/{INDEX}")
+        try:
+            index = pq.read_table(path, schema=INDEX_SCHEMA)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"cannot be read: {error}", file=path) from None
         self._place = {
             trace_id: (shard, row)
             for trace_id, shard, row in zip(
@@ -204,8 +209,9 @@ class Trajectories:
     def _read(self, shard: str, name: str) -> tuple[np.ndarray, np.ndarray]:
         from safetensors import SafetensorError, safe_open
 
+        path = self._files.path(f"{FOLDER}/{shard}")
         try:
-            with safe_open(str(self.folder / shard), framework="np") as file:
+            with safe_open(str(path), framework="np") as file:
                 return file.get_tensor(name), file.get_tensor(OFFSETS)
         except (SafetensorError, OSError) as error:
-            raise InputError(f"shard cannot be read: {error}", file=self.folder / shard) from None
+            raise InputError(f"shard cannot be read: {error}", file=path) from None
