@@ -14,6 +14,7 @@ from faithshift_bench.blocks import Design, block
 from faithshift_bench.core import MIN_PAIRS, Evaluation, evaluate_arrays
 from faithshift_bench.evaluation import data_hash, frame_of
 from faithshift_bench.metrics.verdicts import margin
+from faithshift_bench.options import check_whole
 from faithshift_bench.score_stream import Matched, match_scores
 from faithshift_bench.scores import Aligned
 from faithshift_bench.sides import Side, matched_selection, own_selection
@@ -122,9 +123,9 @@ def compare(
         ("n_resamples", n_resamples, 1),
         ("n_permutations", n_permutations, 1),
         ("min_pairs", min_pairs, 1),
+        ("seed", seed, 0),
     ):
-        if value < least:
-            raise InputError("out of range", field=name, expected="1 or more", got=value)
+        check_whole(name, value, least)
     if not 0 < coverage <= 1:
         raise InputError("out of range", field="coverage", expected="over 0, to 1", got=coverage)
     if len(scores) == 0 or isinstance(scores, str):

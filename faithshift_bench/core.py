@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from faithshift_bench.frame import Frame, describe
 from faithshift_bench.metrics.verdicts import Threshold, margin, youden_threshold
 from faithshift_bench.noise import noise_floor
+from faithshift_bench.options import check_share, check_whole
 from faithshift_bench.points import Point, operating_point
 from faithshift_bench.quality import quality
 from faithshift_bench.risk.certificate import COVERS, Certificate, certify
@@ -98,14 +99,18 @@ def evaluate_arrays(
         redraws: half-size re-draws behind ``p_certify``.
 
     Raises:
-        InputError: on scores or confidences of the wrong shape or range, or without test rows.
+        InputError: on scores or confidences of the wrong shape or range, options out of range, or
+            without test rows.
     """
+    for name, share in (("alpha", alpha), ("delta", delta)):
+        check_share(name, share)
+    whole = {"n_resamples": n_resamples, "seed": seed, "draw_seed": draw_seed, "redraws": redraws}
+    for name, value in whole.items():
+        check_whole(name, value)
+    check_whole("min_pairs", min_pairs, 1)
     values = _scores(frame, scores, "score")
     names = list(range(len(values))) if seeds is None else [int(s) for s in seeds]
     given = None if confidence is None else _scores(frame, confidence, "confidence")
-    if n_resamples < 0 or min_pairs < 1:
-        name, got = ("n_resamples", n_resamples) if n_resamples < 0 else ("min_pairs", min_pairs)
-        raise InputError("out of range", field=name, expected="a positive number", got=got)
     if len(frame.rows("test")) == 0:
         raise InputError("no test rows to report on", field="fold", expected="test")
     flags: list[str] = []

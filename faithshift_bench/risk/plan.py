@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from faithshift_bench.options import check_share, check_whole
 from faithshift_bench.risk.betting import Agrapa, Betting, Mixture, hash_order, tuned_bets
 from faithshift_bench.risk.bounds import Bound, Exact, Normal
 from faithshift_bench.risk.losses import ItemLosses, check_rows, item_losses
@@ -115,8 +116,8 @@ class Plan:
     ) -> Plan:
         """Check the options, which are those of :func:`certify`; InputError in one line."""
         for name, value in (("alpha", alpha), ("delta", delta)):
-            if not 0 < value < 1:
-                raise InputError(f"{name} must lie in (0, 1)", field=name, got=value)
+            check_share(name, value)
+        check_whole("seed", seed)
         if unit not in PAIRED or bound not in PAIRED[unit]:
             known = " | ".join(f"{u}/{b}" for u, bounds in PAIRED.items() for b in bounds)
             raise InputError(
