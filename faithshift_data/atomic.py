@@ -38,50 +38,85 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def open_atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success it becomes ``path``."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        _fsync(temporary)
-        os.replace(temporary, path)
-        _fsync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Yield a temporary path in the same folder; on success it becomes ``path``.
+
+    Where ``path`` is a link, the file that it points to is replaced and the link is kept.
+
+    Raises:
+        InputError: ``path`` exists and is no regular file, or cannot be written.
+    """
+    with _named_by_user(Path(path)) as (target, hidden):
+        if target.exists() and not target.is_file():
+            raise InputError("not a regular file", file=path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        os.close(handle)
+        temporary = Path(name)
+        hidden.append(name)
+        try:
+            yield temporary
+            temporary.chmod(0o644)
+            _fsync(temporary)
+            os.replace(temporary, target)
+            _fsync(target.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def new_folder(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside ``folder``; on success it becomes ``folder``.
 
+    Where ``folder`` is a link, the folder that it points to is replaced and the link is kept.
+
     Raises:
-        InputError: the folder exists, is not empty, and ``overwrite`` is false.
+        InputError: the folder exists, is not empty, and ``overwrite`` is false; it is no folder;
+            or it cannot be written.
     """
-    folder = Path(folder)
-    if folder.exists() and not overwrite and (folder.is_file() or any(folder.iterdir())):
-        raise InputError("already exists", file=folder, expected="a new or empty folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".tmp"))
-    old = temporary.with_suffix(".old")
+    with _named_by_user(Path(folder)) as (target, hidden):
+        if target.exists() and not target.is_dir():
+            raise InputError("already exists, and is no folder", file=folder)
+        if target.exists() and not overwrite and any(target.iterdir()):
+            raise InputError("already exists", file=folder, expected="a new or empty folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        name = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        temporary = Path(name)
+        hidden.append(name)
+        old = temporary.with_suffix(".old")
+        try:
+            temporary.chmod(0o755)
+            yield temporary
+            for path in sorted(temporary.rglob("*"), reverse=True):
+                _fsync(path)
+            _fsync(temporary)
+            if target.exists():
+                os.replace(target, old)
+            os.replace(temporary, target)
+            _fsync(target.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if old.exists() and not target.exists():
+                os.replace(old, target)
+            shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _named_by_user(path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """What ``path`` points to; an OSError inside becomes one line that names ``path``.
+
+    Temporary names that are put into the list are replaced in the line.
+    """
+    hidden: list[str] = []
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
     try:
-        temporary.chmod(0o755)
-        yield temporary
-        for path in sorted(temporary.rglob("*"), reverse=True):
-            _fsync(path)
-        _fsync(temporary)
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(temporary, folder)
-        _fsync(folder.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if old.exists() and not folder.exists():
-            os.replace(old, folder)
-        shutil.rmtree(old, ignore_errors=True)
+        if target.is_symlink():
+            raise InputError("a link to itself", file=path)
+        yield target, hidden
+    except OSError as error:
+        reason = error.strerror or str(error)
+        for name in hidden:
+            reason = reason.replace(name, str(path))
+        raise InputError(f"cannot be written: {reason}", file=path) from None
 
 
 def _fsync(path: Path) -> None:
