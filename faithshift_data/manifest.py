@@ -147,6 +147,10 @@ class Manifest:
             ) from None
         except FileNotFoundError:
             raise InputError("no such file", file=path) from None
+        except RecursionError:
+            raise InputError("not a manifest: nested too deeply", file=path) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=path) from None
         except (ValueError, TypeError, AttributeError) as error:
             raise InputError(f"not a manifest: {error}", file=path) from None
 

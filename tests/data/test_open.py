@@ -124,6 +124,19 @@ def test_not_a_manifest(tmp_path: Path, text: str) -> None:
         fd.open(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000])
+def test_a_manifest_nested_deeply(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(fd.InputError, match=r"manifest\.json: not a manifest: nested too deeply"):
+        fd.open(tmp_path)
+
+
+def test_a_manifest_that_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").mkdir()
+    with pytest.raises(fd.InputError, match=r"manifest\.json: cannot be read"):
+        fd.open(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x"])
 def test_inside(tmp_path: Path, name: str) -> None:
     assert inside(tmp_path, "a/../b") == tmp_path / "a/../b"
