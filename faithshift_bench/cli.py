@@ -26,6 +26,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+MAX_SEEDS = 1000
+
 Data = Annotated[str, typer.Option(help="Embedded name, folder, or name on the Hub.")]
 Name = Annotated[str, typer.Argument(help="Embedded name, folder, or name on the Hub.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -33,6 +35,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def main() -> None:
     """Run the command; what is wrong with the input becomes one line and exit status 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         try:
             app()
@@ -53,7 +58,13 @@ def _progress(line: str) -> None:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        # Python's escapes are not JSON's.
+        text = json.dumps(value, indent=2, sort_keys=True)
+    print(text)
 
 
 def _version(wanted: bool) -> None:
@@ -221,7 +232,7 @@ def evaluate(
         except ImportError as error:
             raise InputError(str(error), field="--html") from error
     if json_file == "-":
-        return print(report.to_json(), end="")
+        return _print_json(report.to_dict())
     if json_file is not None:
         write_text(Path(json_file), report.to_json())
     print(report.to_markdown())
@@ -254,7 +265,7 @@ def compare(
     spare({"--json": json_file}, [*scores, *files_of(dataset)])
     found = fb.compare(scores, dataset, coverage=coverage, alpha=alpha, delta=delta)
     if json_file == "-":
-        return print(found.to_json(), end="")
+        return _print_json(found.to_dict())
     if json_file is not None:
         write_text(Path(json_file), found.to_json())
     print(found.to_text())
@@ -287,8 +298,16 @@ def _seeds(text: str) -> list[int]:
         found = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
         if not found:
             raise InputError("bad seeds", field="--seeds", expected="such as 0-3", got=text)
-        first = int(found[1])
-        seeds.extend(range(first, int(found[2] or first) + 1))
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise InputError(
+                "bad seeds", field="--seeds", expected=f"{last}-{first}, low to high", got=text
+            )
+        if len(seeds) + last - first >= MAX_SEEDS:
+            raise InputError(
+                "too many seeds", field="--seeds", expected=f"{MAX_SEEDS} or fewer", got=text
+            )
+        seeds.extend(range(first, last + 1))
     return seeds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -137,7 +138,9 @@ def test_detect_takes_parameters(run, synthetic, tmp_path):
     ("argv", "parts"),
     [
         (("detect", "hiden_state"), ("no such detector", "hidden_state")),
-        (("detect", "random", "--seeds", "3-1"), ("bad seeds",)),
+        (("detect", "random", "--seeds", "3-1"), ("bad seeds", "expected 1-3", "got 3-1")),
+        (("detect", "random", "--seeds", "0-1000"), ("too many seeds", "1000 or fewer")),
+        (("detect", "random", "--seeds", "0-599,600-1200"), ("too many seeds",)),
         (("detect", "random", "--seeds", "a"), ("bad seeds", "got a")),
         (("detect", "random", "--seeds", "1,1"), ("bad seeds",)),
         (("detect", "biasing", "--param", "D=1"), ("no such parameter", "got D")),
@@ -266,6 +269,23 @@ def test_text_detectors_find_the_planted_signal(synthetic):
         s = np.array(table["score"])
         ahead = s[y == 1][:, None] - s[y == 0][None, :]
         assert (ahead > 0).mean() + (ahead == 0).mean() / 2 > 0.65, name
+
+
+def test_an_ascii_terminal_gets_escapes_and_sound_json(synthetic, scores, tmp_path):
+    named = tmp_path / "d\u00e9tecteur.csv"
+    rows = pq.read_table(scores).to_pylist()
+    lines = [f"{row['trace_id']},{row['seed']},{row['score']}" for row in rows]
+    named.write_text("\n".join(["trace_id,seed,score", *lines]))
+    code = "import sys; sys.argv = ['faithshift', *sys.argv[1:]]\n"
+    code += "from faithshift_bench.cli import main; main()"
+    whole = [sys.executable, "-c", code, "evaluate", str(named), "--data", str(synthetic)]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    text, as_json = (
+        subprocess.run([*whole, *more], capture_output=True, env=env, check=True).stdout
+        for more in ((), ("--json", "-"))
+    )
+    assert text.startswith(b"# d\\xe9tecteur on")
+    assert json.loads(as_json)["detector"] == "d\u00e9tecteur"
 
 
 def test_the_reader_may_leave(synthetic):
