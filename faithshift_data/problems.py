@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from faithshift_data.errors import InputError, describe
+
+SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -36,3 +40,20 @@ class Problem:
             expected=error.expected,
             got=error.got,
         )
+
+
+def capped(problems: Iterable[Problem], limit: int = SHOWN) -> Iterator[Problem]:
+    """The first ``limit`` of each kind in a file, in order, then one line a kind with the rest.
+
+    Problems are of one kind if check, message, file and field are the same.
+    """
+    seen: Counter[tuple[str, str, str | None, str | None]] = Counter()
+    for problem in problems:
+        kind = (problem.check, problem.message, problem.file, problem.field)
+        seen[kind] += 1
+        if seen[kind] <= limit:
+            yield problem
+    for (check, message, file, field), count in seen.items():
+        if count > limit:
+            text = f"{message}: {count - limit} more, {count} in all"
+            yield Problem(check, text, file, field=field)

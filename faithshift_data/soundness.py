@@ -21,14 +21,14 @@ UNUSED["pairs"] = ("deltas", "checks")
 
 
 def check_tables(tables: Tables, axes: Collection[str], models: Collection[str]) -> list[Problem]:
-    """All problems of the rows.
+    """All problems of the rows. Of a split without a table, what would refer to it is left out.
 
     Args:
         tables: config -> split -> table with the fixed schema.
         axes: names in the manifest's axes table.
         models: model ids in the manifest.
     """
-    problems = list(_values(tables))
+    problems = list(check_values_of(tables))
     rows = {config: list(_rows(config, by_split)) for config, by_split in tables.items()}
     for config in rows:
         problems += _unique(rows[config], config)
@@ -36,10 +36,13 @@ def check_tables(tables: Tables, axes: Collection[str], models: Collection[str])
     interventions = {row["intervention_id"]: row for row in rows.get("interventions", ())}
     pairs = rows.get("pairs", [])
     for row in rows["traces"]:
+        if row["_split"] not in tables.get("interventions", SPLITS):
+            row["label_evidence"] = None
         problems += _trace(row, traces, interventions, axes, models)
     for row in pairs:
         problems += _pair(row, traces, axes)
-    problems += _complete(rows["traces"], pairs)
+    paired = tables.get("pairs", SPLITS)
+    problems += _complete([row for row in rows["traces"] if row["_split"] in paired], pairs)
     for row in interventions.values():
         problems += _intervention(row, traces)
     problems += _roles(interventions.values())
@@ -70,7 +73,8 @@ def _rows(config: str, by_split: Mapping[str, pa.Table]) -> Iterator[Row]:
                 yield {**row, "_split": split}
 
 
-def _values(tables: Tables) -> Iterator[Problem]:
+def check_values_of(tables: Tables) -> Iterator[Problem]:
+    """Problems that a table has by itself: nulls, empty ids, values outside a vocabulary."""
     for config, by_split in tables.items():
         for split, table in by_split.items():
             try:

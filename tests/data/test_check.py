@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 import faithshift_data as fd
 from faithshift_data.leakage import near_duplicates, normalise
+from faithshift_data.problems import Problem, capped
 from tests.synthetic import FAULTS, Rows, write_synthetic
 
 
@@ -265,6 +266,47 @@ def test_files_outside_unknown_and_missing(copy: Path) -> None:
         "pairs/test.parquet: in the manifest, not in the folder",
     ):
         assert any(text in line for line in lines), text
+
+
+@pytest.mark.parametrize("config", ["traces", "pairs", "interventions"])
+def test_a_missing_file_is_one_line(copy: Path, config: str) -> None:
+    name = f"{config}/test.parquet"
+    (copy / name).unlink()
+    lines = [str(problem) for problem in fd.check(copy)]
+    assert lines == [f"files: {name}: in the manifest, not in the folder"]
+
+
+def test_values_are_checked_where_the_traces_are_missing(copy: Path) -> None:
+    def odd(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("mode")
+        return table.set_column(at, "mode", pa.array(["odd"] * len(table)))
+
+    rewrite(copy, "pairs/test.parquet", odd)
+    (copy / "traces/test.parquet").unlink()
+    lines = [str(problem) for problem in fd.check(copy)]
+    assert len(lines) == 2 and "field mode: not allowed" in lines[1]
+
+
+def test_the_first_twenty_of_a_kind_and_a_count(tmp_path: Path) -> None:
+    def models(rows: Rows) -> None:
+        for row in rows["traces"]:
+            row["model_id"] = "other"
+
+    folder = write_synthetic(tmp_path / "d", 20, mutate=models)
+    found = [problem for problem in fd.check(folder) if problem.field == "model_id"]
+    for split in ("train", "validation", "test"):
+        lines = [problem for problem in found if problem.file == f"traces/{split}.parquet"]
+        rows = pq.read_metadata(folder / f"traces/{split}.parquet").num_rows
+        assert rows > 20 and len(lines) == 21
+        assert lines[-1].message == f"not in the manifest: {rows - 20} more, {rows} in all"
+
+
+def test_twenty_are_not_capped() -> None:
+    problems = [Problem("ids", "twice", "f", row) for row in range(20)]
+    assert list(capped(problems)) == problems
+    other = Problem("ids", "twice", "g", 1)
+    found = list(capped([*problems, other, problems[0]]))
+    assert found == [*problems, other, Problem("ids", "twice: 1 more, 21 in all", "f")]
 
 
 def test_a_link_out_of_the_folder_is_outside(copy: Path, tmp_path: Path) -> None:
