@@ -26,3 +26,12 @@ def check_whole(name: str, value: Any, least: int = 0) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         expected = f"a whole number, {least} or more"
         raise InputError("bad value", field=name, expected=expected, got=value)
+
+
+def check_number(name: str, value: Any, *, above: float, most: float, whole: bool = False) -> None:
+    """Refuse what is no (whole) number over ``above`` and at most ``most``; NaN is refused."""
+    kind = Integral if whole else Real
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    if not (number and above < float(value) <= most):
+        expected = f"a {'whole ' * whole}number over {above:g}, at most {most:g}"
+        raise InputError("bad parameter", field=name, expected=expected, got=value)

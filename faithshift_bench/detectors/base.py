@@ -64,6 +64,11 @@ class Detector(ABC):
     def score(self, view: View) -> NDArray[np.float64]:
         """Probability in [0, 1] that each trace is faithful, shape (n,), in the view's order."""
 
+    def need_fitted(self, fitted: bool) -> None:
+        """Refuse to score before `fit` or `load`."""
+        if not fitted:
+            raise InputError("fit or load it first", file=self.name)
+
     def confidence(self, view: View) -> NDArray[np.float64] | None:
         """Confidence in [0, 1] of each verdict, shape (n,); None: the margin around tau."""
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from numbers import Real
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
 from faithshift_bench.detectors.linear import LinearDetector
+from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
     from faithshift_data.views import View
@@ -19,13 +21,16 @@ class Constant(Detector):
     """One score for all: never violates invariance, never sees a change.
 
     Args:
-        value: the score.
+        value: the score, in [0, 1].
     """
 
     name = "constant"
 
     def __init__(self, value: float = 0.5) -> None:  # noqa: D107
         super().__init__()
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+            expected = "a number in [0, 1]"
+            raise InputError("bad parameter", field="value", expected=expected, got=value)
         self.params["value"] = value
 
     def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
@@ -45,6 +50,7 @@ class Random(Detector):
         return self
 
     def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        self.need_fitted("seed" in self.params)
         keys = (f"{self.params['seed']}\x1f{trace}" for trace in view.trace_ids)
         draws = (hashlib.sha256(key.encode()).digest()[:8] for key in keys)
         return np.array([int.from_bytes(draw) / 2**64 for draw in draws], dtype=np.float64)
@@ -81,6 +87,7 @@ class LabelPrior(Detector):
         return self
 
     def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        self.need_fitted("shares" in self.params)
         shares, prior = self.params["shares"], self.params["prior"]
         return np.array([shares.get(_group(row), prior) for row in view.text], dtype=np.float64)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
 from faithshift_bench.detectors.linear import sigmoid, standardise, standardiser
+from faithshift_bench.options import check_number
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class InstanceLevel(Detector):
     the least loss on them is kept.
 
     Args:
-        hidden: units of the hidden layer.
+        hidden: units of the hidden layer, 1 to 4096.
     """
 
     name = "instance_level"
@@ -35,6 +36,7 @@ class InstanceLevel(Detector):
 
     def __init__(self, hidden: int = 128) -> None:  # noqa: D107
         super().__init__()
+        check_number("hidden", hidden, above=0, most=4096, whole=True)
         self.params["hidden"] = hidden
 
     def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
@@ -51,6 +53,7 @@ class InstanceLevel(Detector):
         return self
 
     def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        self.need_fitted("profile" in self.params)
         if list(view.interventions.names) != self.params["profile"]:
             expected = ", ".join(self.params["profile"])
             got = ", ".join(view.interventions.names)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
+from faithshift_bench.options import check_number
 
 if TYPE_CHECKING:
     from faithshift_data.views import View
@@ -37,11 +38,12 @@ class LinearDetector(Detector):
     The fit is convex, so that seeds do not change it: its floor over training seeds is 0.
 
     Args:
-        C: inverse strength of the L2 penalty.
+        C: inverse strength of the L2 penalty, over 0 and at most 1e9.
     """
 
     def __init__(self, C: float = 1.0) -> None:  # noqa: D107
         super().__init__()
+        check_number("C", C, above=0, most=1e9)
         self.params["C"] = C
 
     @abstractmethod
@@ -60,5 +62,6 @@ class LinearDetector(Detector):
         return self
 
     def score(self, view: View) -> NDArray[np.float64]:  # noqa: D102
+        self.need_fitted("weight" in self.arrays)
         x = standardise(self.features(view), self.arrays)
         return sigmoid(x @ self.arrays["weight"] + self.arrays["bias"])

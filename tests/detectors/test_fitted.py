@@ -165,3 +165,24 @@ def test_a_folder_of_something_else_is_refused(damage, tmp_path):
         folder = tmp_path / "absent"
     with pytest.raises(InputError, match="detector.json"):
         load_detector("hidden_state").load(folder)
+
+
+@pytest.mark.parametrize("name", [n for n in list_detectors() if n != "constant"])
+def test_scoring_before_fit_is_refused(name):
+    with pytest.raises(InputError, match=f"{name}: fit or load it first"):
+        load_detector(name).score(whole_view(8))
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "values"),
+    [
+        ("biasing", "C", ("abc", -1, 0, float("nan"), float("inf"), [1], True, None)),
+        ("hidden_state", "C", ("abc", 0)),
+        ("instance_level", "hidden", ("abc", 0, -3, 1.5, float("nan"), [1], True, 10**9)),
+        ("constant", "value", ("abc", -0.1, 1.1, float("nan"), [1], True)),
+    ],
+)
+def test_a_bad_parameter_is_refused_by_name(name, param, values):
+    for value in values:
+        with pytest.raises(InputError, match=f"field {param}: bad parameter"):
+            load_detector(name, **{param: value})
