@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import faithshift_bench
+from faithshift_bench.about import check_name
 from faithshift_bench.blocks import Design, block
 from faithshift_bench.core import MIN_PAIRS, Evaluation, evaluate_arrays
 from faithshift_bench.evaluation import data_hash, frame_of
@@ -242,7 +243,7 @@ def _names(tables: list[Matched], names: Sequence[str] | None) -> list[str]:
             for n, t in zip(called, tables, strict=True)
         ]
     _refuse_twice(called)
-    return called
+    return [check_name(name, field="names") for name in called]
 
 
 def _refuse_twice(called: list[str]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import faithshift_bench
+from faithshift_bench.about import check_name
 from faithshift_bench.core import DEFAULT, MIN_PAIRS, Protocol, evaluate_arrays
 from faithshift_bench.frame import Frame, build_frame
 from faithshift_bench.report import Report
@@ -66,6 +67,7 @@ def evaluate_scores(
     ds = fd.open(data) if isinstance(data, str | Path) else data
     frame, train = frame_of(ds)
     aligned, source, about = match_scores(scores, frame.trace_id, train)
+    detector = check_name(str(name or about.get("detector") or source.rsplit(".", 1)[0]))
     chosen: str | tuple[float, ...] = (
         grid if isinstance(grid, str) else tuple(float(t) for t in np.asarray(grid))
     )
@@ -91,7 +93,7 @@ def evaluate_scores(
     )
     return Report.of(
         evaluation,
-        detector=name or str(about.get("detector") or source.rsplit(".", 1)[0]),
+        detector=detector,
         revision=None if about.get("revision") is None else str(about["revision"]),
         reads_label_evidence=bool(about.get("reads_label_evidence", False)),
         version=faithshift_bench.__version__,

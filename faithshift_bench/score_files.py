@@ -113,7 +113,7 @@ def _read_jsonl(path: Path, source: str) -> Columns:
                 continue
             try:
                 value = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError(
                     "not JSON",
                     file=source,
@@ -140,6 +140,6 @@ def about_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """What the metadata of a table says of the detector; empty where it says nothing."""
     try:
         value = json.loads((metadata or {}).get(METADATA, b"{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

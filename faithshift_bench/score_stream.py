@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faithshift_bench.about import check_about
 from faithshift_bench.score_files import about_of
 from faithshift_bench.scores import COLUMNS, MAX_SEED, Aligned, ScoreTable
 
@@ -39,14 +40,16 @@ def match_scores(scores: Any, trace_id: NDArray[np.str_], ignore: Sequence[str] 
         ignore: ids (of train) whose rows are left out and counted.
 
     Raises:
-        InputError: as :meth:`ScoreTable.load` and :meth:`ScoreTable.align` do.
+        InputError: as :meth:`ScoreTable.load`, :meth:`ScoreTable.align` and
+            :func:`~faithshift_bench.about.check_about` do.
     """
     if isinstance(scores, str | Path) and Path(scores).suffix.lower() == ".parquet":
         found = _stream(Path(scores), trace_id, ignore)
         if found is not None:
-            return found
+            return found._replace(about=check_about(found.about, found.source))
     table = ScoreTable.load(scores)
-    return Matched(table.align(trace_id, ignore), table.source, dict(table.about))
+    about = check_about(table.about, table.source)
+    return Matched(table.align(trace_id, ignore), table.source, about)
 
 
 def _stream(path: Path, trace_id: NDArray[np.str_], ignore: Sequence[str]) -> Matched | None:

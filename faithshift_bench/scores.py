@@ -7,6 +7,7 @@ once a seed; rows of train are ignored with a count. Rows are numbered from 0 in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,6 +239,9 @@ def _unit(value: Any) -> float:
 def _integer(value: Any) -> int:
     if isinstance(value, bool | np.bool_ | bytes):
         raise ValueError
+    if isinstance(value, str):
+        # Tables that pass through floats write 1 as 1.0.
+        value = re.sub(r"\.0+(?=\s*$)", "", value)
     number = int(value)
     if number != (value if not isinstance(value, str) else number) or not 0 <= number <= MAX_SEED:
         raise ValueError

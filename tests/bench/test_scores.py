@@ -214,3 +214,56 @@ def test_parquet_says_which_detector_it_is_of(tmp_path):
     assert fb.evaluate_scores(table, FakeData(TRACES), name="other").detector == "other"
     pq.write_table(table.replace_schema_metadata({"faithshift": "{"}), tmp_path / "y.parquet")
     assert fb.evaluate_scores(tmp_path / "y.parquet", FakeData(TRACES)).detector == "y"
+
+
+@pytest.mark.parametrize("text", ["1.0", "1.00", " 1 ", "1"])
+def test_a_seed_written_as_a_float_is_whole(text):
+    assert ScoreTable.from_columns({"trace_id": ["a"], "seed": [text], "score": [0.5]}).seed == [1]
+
+
+@pytest.mark.parametrize("text", ["1.5", "1.01", ".0", "1.0.0", "nan", "-1.0"])
+def test_a_seed_that_is_not_whole_is_refused(text):
+    with pytest.raises(fb.InputError, match="field seed: bad value"):
+        ScoreTable.from_columns({"trace_id": ["a"], "seed": [text], "score": [0.5]})
+
+
+def test_json_nested_without_end_is_one_line(tmp_path):
+    path = tmp_path / "deep.jsonl"
+    path.write_text("[" * 200_000 + "]" * 200_000)
+    with pytest.raises(fb.InputError, match="deep.jsonl, row 0, field line: not JSON"):
+        ScoreTable.load(path)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "odd"])
+@pytest.mark.parametrize(
+    ("about", "field"),
+    [
+        ({"reads_label_evidence": "no"}, "reads_label_evidence"),
+        ({"reads_label_evidence": 1}, "reads_label_evidence"),
+        ({"reads_label_evidence": None}, "reads_label_evidence"),
+        ({"detector": "two\nlines"}, "detector"),
+        ({"detector": "bell\x07"}, "detector"),
+        ({"detector": "half\ud800"}, "detector"),
+        ({"detector": "a\u2028b"}, "detector"),
+        ({"detector": "mine", "revision": "1\x1b[31m"}, "revision"),
+    ],
+)
+def test_metadata_that_cannot_be_believed_or_printed_is_refused(about, field, ending, tmp_path):
+    """Both ways of reading: streamed, and as a table where a column is odd."""
+    table = pa.table({name: [row[name] for row in GOOD] for name in GOOD[0]})
+    if ending == "odd":
+        table = table.set_column(1, "seed", table["seed"].cast(pa.float64()))
+    path = tmp_path / "s.parquet"
+    pq.write_table(table.replace_schema_metadata({"faithshift": json.dumps(about)}), path)
+    data = FakeData(TRACES)
+    for call in (fb.evaluate_scores, lambda s, d: fb.compare([s], d, controls=())):
+        with pytest.raises(fb.InputError, match=f"s.parquet, field {field}: bad"):
+            call(path, data)
+
+
+def test_a_name_given_by_hand_is_checked_too():
+    columns = {name: [row[name] for row in GOOD] for name in GOOD[0]}
+    with pytest.raises(fb.InputError, match="field detector: bad name"):
+        fb.evaluate_scores(columns, FakeData(TRACES), name="a\nb")
+    with pytest.raises(fb.InputError, match="field names: bad name"):
+        fb.compare([columns], FakeData(TRACES), controls=(), names=["a\nb"])
