@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         return {"build": _build, "recheck": _recheck}[options.command](options)
+    except ImportError as error:
+        print(f"error: {error}; pip install 'faithshift[build]'", file=sys.stderr)
+        return 1
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
