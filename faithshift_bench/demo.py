@@ -7,12 +7,13 @@ from pathlib import Path
 from time import perf_counter
 
 from faithshift_bench.board import render_board
-from faithshift_bench.detectors.registry import BUILT_IN
+from faithshift_bench.detectors.registry import BUILT_IN, detector_class
 from faithshift_bench.detectors.runs import run_detector, save_scores
 from faithshift_bench.evaluation import evaluate_scores
 from faithshift_bench.render import reports_html
 from faithshift_data.atomic import write_text
 from faithshift_data.dataset import open as open_data
+from faithshift_data.errors import InputError
 
 SEEDS = (0, 1, 2, 3)
 
@@ -25,7 +26,7 @@ def run_demo(
     n_resamples: int = 1000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> str:
-    """Score and evaluate every built-in detector.
+    """Score and evaluate every built-in detector; one whose parts the data lack is left out.
 
     Writes ``report.html`` (where the extra ``report`` is installed) and
     ``scores/<detector>.parquet`` into ``out``.
@@ -45,7 +46,13 @@ def run_demo(
     dataset = open_data(data)
     reports = []
     for name in BUILT_IN:
-        table = run_detector(name, dataset, seeds)
+        try:
+            table = run_detector(name, dataset, seeds)
+        except InputError as error:
+            if set(detector_class(name).needs) <= {"text"}:
+                raise
+            progress(f"{name} left out: {error}")
+            continue
         scores = save_scores(table, out / "scores" / f"{name}.parquet")
         reports.append(evaluate_scores(scores, dataset, n_resamples=n_resamples))
         progress(f"{name}: {len(seeds)} seeds in {perf_counter() - started:.0f} s")

@@ -258,6 +258,24 @@ def test_demo_prints_two_blocks_and_writes_its_files(run, synthetic, tmp_path):
     assert "report.html" in err
 
 
+def test_demo_leaves_out_what_the_data_lack(run, synthetic, tmp_path):
+    import shutil
+
+    folder = shutil.copytree(synthetic, tmp_path / "own")
+    shutil.rmtree(folder / "trajectories")
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    files = manifest["files"]
+    manifest["files"] = {k: v for k, v in files.items() if not k.startswith("trajectories/")}
+    path.write_text(json.dumps(manifest))
+    status, out, err = run("demo", "--data", folder, "--out", tmp_path / "out")
+    assert status == 0
+    for name in ("hidden_state", "instance_level"):
+        assert f"{name} left out: " in err
+        assert f"\n{name}" not in out
+    assert out.count("\nbiasing") >= 2
+
+
 def test_text_detectors_find_the_planted_signal(synthetic):
     """A loop that ran on shuffled rows or wrong labels would end at chance."""
     data = fd.open(synthetic)
