@@ -159,8 +159,11 @@ def _shard(
     from safetensors.numpy import load_file
 
     file = f"{FOLDER}/{shard}"
+    if Path(shard).name != shard:
+        yield Problem("trajectories", "path outside the folder", f"{FOLDER}/{INDEX}", got=shard)
+        return
     try:
-        tensors = load_file(inside(folder, shard))
+        tensors = load_file(inside(folder.parent, file))
     except InputError as error:
         yield Problem.of("trajectories", error)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
@@ -191,10 +192,14 @@ def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
 def inside(folder: Path, name: str) -> Path:
     """The path of a file of the folder.
 
+    A snapshot in the Hub's cache consists of links into ``blobs`` beside it; those are followed.
+
     Raises:
         InputError: ``name`` is absolute or leads out of the folder, also through a link.
     """
-    path = Path(folder) / name
-    if Path(name).is_absolute() or not path.resolve().is_relative_to(Path(folder).resolve()):
+    path, base = Path(folder) / name, Path(folder).resolve()
+    roots = [base, base.parents[1] / "blobs"] if base.parent.name == "snapshots" else [base]
+    leads_out = Path(name).is_absolute() or os.path.normpath(name).split(os.sep)[0] == os.pardir
+    if leads_out or not any(path.resolve().is_relative_to(root) for root in roots):
         raise InputError("path outside the folder", file=folder, got=name)
     return path

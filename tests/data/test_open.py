@@ -142,3 +142,20 @@ def test_inside(tmp_path: Path, name: str) -> None:
     assert inside(tmp_path, "a/../b") == tmp_path / "a/../b"
     with pytest.raises(fd.InputError, match="path outside the folder"):
         inside(tmp_path, name)
+
+
+def test_a_snapshot_of_the_hub_links_into_its_blobs(synthetic: Path, tmp_path: Path) -> None:
+    snapshot, blobs = tmp_path / "snapshots" / "abc", tmp_path / "blobs"
+    blobs.mkdir()
+    for number, file in enumerate(sorted(p for p in synthetic.rglob("*") if p.is_file())):
+        (blobs / str(number)).write_bytes(file.read_bytes())
+        link = snapshot / file.relative_to(synthetic)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(blobs / str(number))
+    assert fd.open(snapshot).table("traces").num_rows == 560
+    assert fd.check(snapshot) == []
+    (tmp_path / "other").touch()
+    (snapshot / "out").symlink_to(tmp_path / "other")
+    for name in ("../../blobs/0", "../def/x", "out"):
+        with pytest.raises(fd.InputError, match="path outside the folder"):
+            inside(snapshot, name)
