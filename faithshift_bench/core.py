@@ -18,7 +18,7 @@ from faithshift_bench.metrics.verdicts import Threshold, margin, youden_threshol
 from faithshift_bench.noise import noise_floor
 from faithshift_bench.options import check_share, check_whole
 from faithshift_bench.points import Point, operating_point
-from faithshift_bench.quality import quality
+from faithshift_bench.quality import quality, upside_down
 from faithshift_bench.risk.certificate import COVERS, Certificate, certify
 from faithshift_bench.risk.protocol import DEFAULT, ONE_PER_ITEM, PUBLISHED, Protocol
 from faithshift_bench.stats import item_weights
@@ -116,6 +116,7 @@ def evaluate_arrays(
     flags: list[str] = []
     taus = [_tau(frame, row, threshold) for row in values]
     flags += sorted({tau.flag for tau in taus if tau.flag})
+    flags += upside_down(frame, values)
     cuts = np.array([tau.tau for tau in taus])
     verdicts = (values > cuts[:, None]).astype(np.int8)
     trust = (

@@ -15,6 +15,7 @@ from faithshift_bench.metrics.selective import augrc, aurc
 from faithshift_bench.metrics.sensitivity import alteration_sensitivity, score_sensitivity
 
 QUALITY = ("as_cond", "as_score", "auroc", "ap", "brier", "ece", "aurc", "augrc")
+LEAST_ROWS = 30
 
 
 def quality(
@@ -53,6 +54,30 @@ def quality(
             reason = getattr(lost, "reason", "no axis has enough pairs")
             means["undefined"][name] = {"n_seeds": len(rows) - len(values), "reason": reason}
     return means, rows
+
+
+def upside_down(frame: Frame, scores: NDArray[np.float64]) -> list[str]:
+    """A flag where labelled validation rows say that high scores mean unfaithful; test is not read.
+
+    Args:
+        frame: traces.
+        scores: (S, n) in [0, 1], the probability that a trace is faithful.
+
+    Returns:
+        One flag where the AUROC on tune and calib, mean over seeds, lies two standard errors of
+        chance (rows independent) or more below 1/2, on 30 rows or more; else none.
+    """
+    rows = np.concatenate([frame.rows(fold, labelled=True) for fold in ("tune", "calib")])
+    label = frame.label[rows]
+    ones = int((label == 1).sum())
+    zeros = len(rows) - ones
+    if len(rows) < LEAST_ROWS or not ones or not zeros:
+        return []
+    mean = float(np.mean([float(auroc(row[rows], label)) for row in scores]))
+    chance_sd = np.sqrt((len(rows) + 1) / (12 * ones * zeros))
+    if mean > 0.5 - 2 * chance_sd:
+        return []
+    return [f"scores may be upside down: AUROC {mean:.2f} on validation"]
 
 
 def _seed(
