@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,8 +24,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-MAX_SEEDS = 1000
 
 Data = Annotated[str, typer.Option(help="Embedded name, folder, or name on the Hub.")]
 Name = Annotated[str, typer.Argument(help="Embedded name, folder, or name on the Hub.")]
@@ -184,6 +181,7 @@ def detect(
     """Fit a detector on train and score validation and test, once a seed."""
     import faithshift_data as fd
     from faithshift_bench.detectors import run_detector, save_scores
+    from faithshift_bench.options import parse_params, parse_seeds
     from faithshift_bench.targets import check_target, files_of, spare
 
     dataset = fd.open(data)
@@ -192,8 +190,8 @@ def detect(
     table = run_detector(
         name,
         dataset,
-        _seeds(seeds),
-        params=_params(param or []),
+        parse_seeds(seeds),
+        params=parse_params(param or []),
         save=save,
         progress=_progress,
     )
@@ -290,38 +288,6 @@ def paper_check(as_json: Json = False) -> None:
         _print_json(paper_check_dict(checks))
     else:
         print(render_checks(checks))
-
-
-def _seeds(text: str) -> list[int]:
-    seeds: list[int] = []
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
-        if not found:
-            raise InputError("bad seeds", field="--seeds", expected="such as 0-3", got=text)
-        first, last = int(found[1]), int(found[2] or found[1])
-        if last < first:
-            raise InputError(
-                "bad seeds", field="--seeds", expected=f"{last}-{first}, low to high", got=text
-            )
-        if len(seeds) + last - first >= MAX_SEEDS:
-            raise InputError(
-                "too many seeds", field="--seeds", expected=f"{MAX_SEEDS} or fewer", got=text
-            )
-        seeds.extend(range(first, last + 1))
-    return seeds
-
-
-def _params(pairs: list[str]) -> dict[str, float | int | str]:
-    params: dict[str, float | int | str] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier():
-            raise InputError("bad parameter", field="--param", expected="name=value", got=pair)
-        try:
-            params[name] = json.loads(text)
-        except ValueError:
-            params[name] = text
-    return params
 
 
 if __name__ == "__main__":

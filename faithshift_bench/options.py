@@ -1,7 +1,9 @@
-"""Numbers that a user chooses, checked before anything is computed with them."""
+"""What a user chooses, checked before anything is computed with them."""
 
 from __future__ import annotations
 
+import json
+import re
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,6 +11,7 @@ from faithshift_data.errors import InputError
 
 # Below this, tail probabilities of the bounds underflow.
 LEAST_SHARE = 1e-12
+MAX_SEEDS = 1000
 
 
 def check_share(name: str, value: Any) -> None:
@@ -35,3 +38,37 @@ def check_number(name: str, value: Any, *, above: float, most: float, whole: boo
     if not (number and above < float(value) <= most):
         expected = f"a {'whole ' * whole}number over {above:g}, at most {most:g}"
         raise InputError("bad parameter", field=name, expected=expected, got=value)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Seeds from text such as ``0-3`` or ``0,2,5``; at most 1,000."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+        if not found:
+            raise InputError("bad seeds", field="--seeds", expected="such as 0-3", got=text)
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise InputError(
+                "bad seeds", field="--seeds", expected=f"{last}-{first}, low to high", got=text
+            )
+        if len(seeds) + last - first >= MAX_SEEDS:
+            raise InputError(
+                "too many seeds", field="--seeds", expected=f"{MAX_SEEDS} or fewer", got=text
+            )
+        seeds.extend(range(first, last + 1))
+    return seeds
+
+
+def parse_params(pairs: list[str]) -> dict[str, float | int | str]:
+    """Parameters from texts such as ``C=0.5``: JSON values, or else strings."""
+    params: dict[str, float | int | str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError("bad parameter", field="--param", expected="name=value", got=pair)
+        try:
+            params[name] = json.loads(text)
+        except ValueError:
+            params[name] = text
+    return params
