@@ -37,12 +37,17 @@ def render_board(reports: Sequence[Report]) -> str:
     ]
     lines += text_table(CERTIFIED_COLUMNS, [certified_row(r) for r in ordered])
     lines += [f"  {r.detector}: none: {reason}" for r in ordered if (reason := uncertified(r))]
+    if first.beside:
+        lines += ["", "Other certificates, one trace drawn an item"]
+        rows = [beside_row(r, place) for r in ordered for place in range(len(r.beside))]
+        lines += text_table(BESIDE_COLUMNS, rows)
     lines += ["", *(f"{r.detector}: {flag}." for r in ordered for flag in r.flags)]
     lines += board_notes(ordered)
     return "\n".join(lines)
 
 
 FULL_COLUMNS = ("detector", "IVR", "95%", "AS", "95%", "HM", "95%", "pairs p/a", "items")
+BESIDE_COLUMNS = ("detector", "grid/multiplicity", "seeds", "coverage", "MFS", "why")
 CERTIFIED_COLUMNS = ("detector", "seeds", "threshold", "coverage", "IVR", "AS", "MFS", "95%")
 
 
@@ -74,6 +79,19 @@ def certified_row(report: Report) -> tuple[str, ...]:
         figure(point["as"]),
         figure(point["mfs"]),
         span(point["intervals"]["mfs"]),
+    )
+
+
+def beside_row(report: Report, place: int) -> tuple[str, ...]:
+    """Cells of another certificate of the same detector, named once."""
+    row = report.beside[place]
+    return (
+        "" if place else marked(report),
+        row["protocol"].removeprefix("one_per_item/exact/"),
+        row["seeds_certified"],
+        figure(row["coverage"]),
+        figure(row["mfs"]),
+        row["reason"],
     )
 
 

@@ -147,3 +147,14 @@ def test_html_shows_undefined_as_a_word(report):
     pytest.importorskip("jinja2")
     empty = dataclasses.replace(report, full=report.full | {"as": None, "hm": None})
     assert "undefined" in empty.to_html()
+
+
+def test_board_shows_the_other_certificates_of_each_detector(report, constant):
+    text = fb.render_board([report, constant])
+    block = text.split("Other certificates, one trace drawn an item\n")[1].split("\n\n")[0]
+    rows = [line.split() for line in block.splitlines()[1:]]
+    assert [row[0] for row in rows].count("constant") == 1
+    assert len(rows) == len(report.beside) + len(constant.beside)
+    for each in (report, constant):
+        for row in each.beside:
+            assert any(line.endswith(row["reason"]) for line in block.splitlines())
