@@ -146,7 +146,8 @@ def _pool(values: np.ndarray, spans: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def _half(array: np.ndarray) -> np.ndarray:
-    half = array.astype(np.float16)
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
     if not np.isfinite(half).all():
         raise ValueError("a descriptor does not fit float16")
     return half
