@@ -198,16 +198,18 @@ def detect(
     print(save_scores(table, output))
 
 
+Alpha = Annotated[float, typer.Option(callback=_share, help="Highest selective risk to certify.")]
+Delta = Annotated[
+    float, typer.Option(callback=_share, help="Highest probability of a wrong certificate.")
+]
+
+
 @app.command()
 def evaluate(
     scores: Path,
     data: Data = "mini",
-    alpha: Annotated[
-        float, typer.Option(callback=_share, help="Highest selective risk to certify.")
-    ] = 0.25,
-    delta: Annotated[
-        float, typer.Option(callback=_share, help="Highest probability of a wrong certificate.")
-    ] = 0.05,
+    alpha: Alpha = 0.25,
+    delta: Delta = 0.05,
     json_file: Annotated[
         str | None, typer.Option("--json", help="Write the report as JSON; - for stdout.")
     ] = None,
@@ -243,12 +245,8 @@ def compare(
     coverage: Annotated[
         float, typer.Option(help="What all commit on at the matched point, over 0 and to 1.")
     ] = 0.70,
-    alpha: Annotated[
-        float, typer.Option(callback=_share, help="Highest selective risk to certify.")
-    ] = 0.25,
-    delta: Annotated[
-        float, typer.Option(callback=_share, help="Highest probability of a wrong certificate.")
-    ] = 0.05,
+    alpha: Alpha = 0.25,
+    delta: Delta = 0.05,
     json_file: Annotated[
         str | None, typer.Option("--json", help="Write the comparison as JSON; - for stdout.")
     ] = None,

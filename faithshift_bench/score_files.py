@@ -61,6 +61,11 @@ def _read_parquet(path: Path, source: str) -> Columns:
             "not a Parquet file", file=source, field="bytes", expected="Parquet", got=str(error)
         ) from None
     names = table.column_names
+    _each_once(names, source)
+    return table.to_pydict(), about_of(table.schema.metadata)
+
+
+def _each_once(names: list[str], source: str) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(
@@ -70,7 +75,6 @@ def _read_parquet(path: Path, source: str) -> Columns:
             expected="each column once",
             got=names.count(twice),
         )
-    return table.to_pydict(), about_of(table.schema.metadata)
 
 
 def _read_csv(path: Path, source: str) -> Columns:
@@ -83,15 +87,7 @@ def _read_csv(path: Path, source: str) -> Columns:
             raise InputError(
                 "not CSV", file=source, field="line", expected="CSV", got=str(error)
             ) from None
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            "repeated column",
-            file=source,
-            field=twice,
-            expected="each column once",
-            got=header.count(twice),
-        )
+    _each_once(header, source)
     for row, line in enumerate(rows):
         if len(line) != len(header):
             raise InputError(
