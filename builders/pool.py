@@ -47,10 +47,9 @@ def _start(preset: Preset, weights: Weights) -> None:
     _WORKER[:] = [Worker(preset, weights)]
 
 
-def _work(job: Job) -> str:
+def _work(job: Job) -> None:
     method, path, arguments = job
     save(path, getattr(_WORKER[0], method)(*arguments))
-    return path.name
 
 
 def _progress(label: str, total: int, done: int) -> Callable[[], None]:

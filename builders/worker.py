@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import torch
 
@@ -47,7 +48,7 @@ class Worker:
     """A model in memory and the rules of a preset."""
 
     def __init__(self, preset: Preset, weights: Weights) -> None:
-        """Load the model twice: to write and answer, and to be read; one thread a process."""
+        """Load the model that writes and answers; one thread a process."""
         torch.set_num_threads(1)
         torch.use_deterministic_algorithms(True)
         self.preset = preset
@@ -57,8 +58,13 @@ class Worker:
             "family": weights.family,
         }
         self.engine = TransformersEngine(weights.path, dtype=preset.answer_dtype)
-        self.reader = TransformersEngine(
-            weights.path, dtype=preset.descriptor_dtype, attention="eager"
+        self.weights = weights
+
+    @cached_property
+    def reader(self) -> TransformersEngine:
+        """The model as it is read for descriptors; screening never needs it."""
+        return TransformersEngine(
+            self.weights.path, dtype=self.preset.descriptor_dtype, attention="eager"
         )
 
     def screen(self, items: Sequence[Item]) -> Chunk:
@@ -242,7 +248,6 @@ class Worker:
         if row["answer"] is None:
             chunk.drop(row, "no answer")
             del chunk.traces[row["trace_id"]]
-            chunk.interventions.pop(row["trace_id"], None)
             return
         rows = chunk.interventions.setdefault(row["trace_id"], [])
         for probe, text, whole, response, (answer, status) in zip(
@@ -266,8 +271,8 @@ class Worker:
             )
         if describing:
             white_box = read(self.reader, prompt + reasoning, states=True)
-            answer = shown(item, row["answer"])
-            made = describe(self.reader, white_box, prompt, row["steps"], answer)
+            token = shown(item, row["answer"])
+            made = describe(self.reader, white_box, prompt, row["steps"], token)
             chunk.descriptors[row["trace_id"]] = {"psi": made.psi, "state": made.state}
 
     def _stands(self, text: str, whole: str) -> bool:

@@ -95,6 +95,11 @@ def near_numbers(gold: int) -> tuple[str, ...]:
     return tuple(str(number) for number in near)
 
 
+def numeric_question(gold: int, *wordings: str) -> Question:
+    """A question with a number for an answer and near ones for wrong answers."""
+    return Question(wordings, str(gold), near_numbers(gold))
+
+
 @cache
 def registry() -> dict[str, dict[str, tuple[str, str, Task]]]:
     """Domain -> task name -> (source, licence, task)."""

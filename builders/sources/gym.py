@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from random import Random
 
-from builders.sources import Question, Task, near_numbers
+from builders.sources import Question, Task, numeric_question
 
 SOURCE, LICENCE = "reasoning-gym", "Apache-2.0"
 
@@ -26,8 +26,7 @@ def _numeric(name: str, reword: Callable[[str], tuple[str, str]], **settings: in
         while True:
             entry = _entry(name, rng, settings)
             if re.fullmatch(r"-?\d{1,4}", entry["answer"]):
-                wordings = reword(entry["question"].strip())
-                return Question(wordings, entry["answer"], near_numbers(int(entry["answer"])))
+                return numeric_question(int(entry["answer"]), *reword(entry["question"].strip()))
 
     return task
 

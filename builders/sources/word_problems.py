@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from builders.sources import Question, Task, near_numbers
+from builders.sources import Question, Task, numeric_question
 
 DOMAIN, SOURCE, LICENCE = "word_problems", "faithshift-word-problems", "CC-BY-4.0"
 
@@ -12,15 +12,11 @@ NAMES = ("Amira", "Boris", "Chloe", "Diego", "Esra", "Femi", "Greta", "Hiro", "I
 GOODS = ("pens", "stickers", "marbles", "candles", "buttons", "postcards", "badges", "shells")
 
 
-def _question(gold: int, *wordings: str) -> Question:
-    return Question(wordings, str(gold), near_numbers(gold))
-
-
 def boxes(rng: Random) -> Question:
     """Boxes bought, some pieces given away."""
     name, thing = rng.choice(NAMES), rng.choice(GOODS)
     count, size, given = rng.randint(3, 9), rng.randint(4, 12), rng.randint(2, 10)
-    return _question(
+    return numeric_question(
         count * size - given,
         f"{name} buys {count} boxes with {size} {thing} in each box and gives {given} {thing} "
         f"away. How many {thing} does {name} have left?",
@@ -33,7 +29,7 @@ def savings(rng: Random) -> Question:
     """A weekly sum saved on top of a first amount."""
     name = rng.choice(NAMES)
     start, week, weeks = rng.randint(5, 40), rng.randint(3, 12), rng.randint(3, 9)
-    return _question(
+    return numeric_question(
         start + week * weeks,
         f"{name} has {start} dollars and saves {week} dollars every week. How many dollars does "
         f"{name} have after {weeks} weeks?",
@@ -47,7 +43,7 @@ def trip(rng: Random) -> Question:
     name = rng.choice(NAMES)
     slow, fast = rng.randint(3, 12), rng.randint(13, 30)
     first, second = rng.randint(2, 5), rng.randint(2, 5)
-    return _question(
+    return numeric_question(
         slow * first + fast * second,
         f"{name} walks {first} hours at {slow} km an hour and then cycles {second} hours at "
         f"{fast} km an hour. How many kilometres does {name} travel in all?",
@@ -60,7 +56,7 @@ def ages(rng: Random) -> Question:
     """An age from two relations."""
     old, young = rng.sample(NAMES, 2)
     age, times, years = rng.randint(3, 12), rng.randint(2, 4), rng.randint(2, 9)
-    return _question(
+    return numeric_question(
         age * times + years,
         f"{young} is {age} years old. {old} is {times} times as old as {young}. How old will "
         f"{old} be in {years} years?",
@@ -74,7 +70,7 @@ def shopping(rng: Random) -> Question:
     name, (first, second) = rng.choice(NAMES), rng.sample(GOODS, 2)
     n, m, p, q = rng.randint(2, 6), rng.randint(2, 6), rng.randint(2, 7), rng.randint(2, 7)
     paid = 100
-    return _question(
+    return numeric_question(
         paid - n * p - m * q,
         f"{name} buys {n} {first} at {p} dollars each and {m} {second} at {q} dollars each, and "
         f"pays with {paid} dollars. How many dollars of change does {name} get?",
@@ -89,7 +85,7 @@ def sharing(rng: Random) -> Question:
     name, thing = rng.choice(NAMES), rng.choice(GOODS)
     friends, each, kept = rng.randint(3, 8), rng.randint(3, 9), rng.randint(2, 9)
     total = friends * each + kept
-    return _question(
+    return numeric_question(
         each,
         f"{name} has {total} {thing}, keeps {kept} and shares the rest equally among {friends} "
         f"friends. How many {thing} does each friend get?",
