@@ -77,18 +77,37 @@ def continue_from(
         raise ValueError("continue_from is greedy: temperature must be 0")
     encoded = [engine.ids(text) for text in texts]
     shared = [_common(reading.ids, ids) for ids in encoded]
-    groups: tuple[list[int], list[int]] = ([], [])
-    for row, (ids, keep) in enumerate(zip(encoded, shared, strict=True)):
-        groups[len(ids) - keep > SHORT].append(row)
+    groups = _groups(encoded, shared)
     parts = [
         _prefill(engine, reading, [(shared[row], encoded[row][shared[row] :]) for row in rows])
         for rows in groups
-        if rows
     ]
     done = _decode(engine, _join(parts), sampling)
     order = [row for rows in groups for row in rows]
     results = dict(zip(order, done, strict=True))
     return [results[row] for row in range(len(texts))]
+
+
+def tokens_read(
+    engine: TransformersEngine, reading: Reading, texts: Sequence[str]
+) -> tuple[int, int]:
+    """Tokens that ``continue_from`` passes over before it decodes, and that the texts have.
+
+    The first figure counts padding, but not the reading itself; the second is what completing
+    each text alone would pass over.
+    """
+    encoded = [engine.ids(text) for text in texts]
+    new = [len(ids) - _common(reading.ids, ids) for ids in encoded]
+    groups = _groups(encoded, [len(ids) - n for ids, n in zip(encoded, new, strict=True)])
+    return sum(len(rows) * max(new[row] for row in rows) for rows in groups), sum(map(len, encoded))
+
+
+def _groups(encoded: Sequence[list[int]], shared: Sequence[int]) -> list[list[int]]:
+    """Rows with few new tokens, and rows with many: the one are not padded to the other."""
+    groups: tuple[list[int], list[int]] = ([], [])
+    for row, (ids, keep) in enumerate(zip(encoded, shared, strict=True)):
+        groups[len(ids) - keep > SHORT].append(row)
+    return [rows for rows in groups if rows]
 
 
 def _common(left: list[int], right: list[int]) -> int:

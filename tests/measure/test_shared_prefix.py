@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faithshift_data.measure.engines import Sampling
-from faithshift_data.measure.shared_prefix import continue_from, read
+from faithshift_data.measure.shared_prefix import continue_from, read, tokens_read
 
 BASE = "The box holds 5 pens. Then 9 badges are there. So 14 things stand on the table."
 LINE = "\nThe answer is"
@@ -40,6 +40,15 @@ def test_a_merge_across_the_boundary_shortens_what_is_shared(engine) -> None:
     assert continue_from(engine, reading, ["xan"], Sampling(6)) == engine.complete(
         ["xan"], [0], Sampling(6)
     )
+
+
+def test_tokens_read_by_hand(engine) -> None:
+    # One token a byte, but for " t", "th" and "an". Every text keeps at least its last token to
+    # read; the two short ones cost 2 x 2 with padding, the long one its 30 bytes.
+    assert len(engine.ids("xyz")) == 3
+    reading = read(engine, "xyzw")
+    texts = ["xyzw", "xyoo", "q" * 30]
+    assert tokens_read(engine, reading, texts) == (2 * 2 + 30, 4 + 4 + 30)
 
 
 def test_greedy_only(engine) -> None:
