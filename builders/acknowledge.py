@@ -8,11 +8,13 @@ influence; a keyword alone is never ``yes``.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from builders.cue_words import ENGLISH, SPANISH, Lexicon
+from faithshift_data.measure.verdicts import Case, Outcome, Verdict
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 
@@ -117,3 +119,19 @@ def _sentence(rules: _Rules, sentence: str) -> str:
 def _last(patterns: tuple[re.Pattern[str], ...], sentence: str) -> int:
     ends = (match.end() for pattern in patterns for match in pattern.finditer(sentence))
     return max(ends, default=-1)
+
+
+class RuleJudge:
+    """The rules as a judge beside others; ``unclear`` is no verdict and counts as ``unparsed``."""
+
+    name = "rules"
+    prompt_id = "cue-words/1"
+
+    def judge(self, case: Case) -> Verdict:
+        """The outcome on a case; only the reasoning is read."""
+        said = acknowledges(case.reasoning)
+        known = said in ("yes", "no")
+        outcome, detail = (Outcome(said), "") if known else (Outcome.UNPARSED, "unclear mention")
+        words = repr((astuple(ENGLISH), astuple(SPANISH)))
+        sha256 = hashlib.sha256(words.encode()).hexdigest()
+        return Verdict(outcome, detail, self.name, self.prompt_id, sha256)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.acknowledge import acknowledges
+from builders.acknowledge import RuleJudge, acknowledges
 from builders.axes import cue_verbalization
+from faithshift_data.measure.verdicts import Case, judge_all, tally
 
 YES = """
 I follow the hint here, so I go for (B).
@@ -130,3 +131,14 @@ def test_any_text_has_a_verdict(text: str) -> None:
 def test_both_unicode_forms_are_one() -> None:
     assert acknowledges("Segu\u0301n el profesor, es 12.") == "yes"
     assert acknowledges("I don\u2019t follow the hint.") == "no"
+
+
+def test_the_rules_are_a_judge_like_others() -> None:
+    cases = {said: Case("q", "c", said, "B") for said, _ in GOLDEN}
+    found = judge_all(RuleJudge(), cases)
+    expected = {"yes": "yes", "no": "no", "unclear": "unparsed"}
+    assert {said: found[said].outcome for said in cases} == {
+        said: expected[verdict] for said, verdict in GOLDEN
+    }
+    assert sum(tally(found).values()) == len(cases)
+    assert len({v.prompt_sha256 for v in found.values()}) == 1
