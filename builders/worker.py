@@ -11,7 +11,7 @@ from builders.axes import registry
 from builders.chunk import Chunk
 from builders.labels import clean_counterpart, label_trace
 from builders.presets import Preset
-from builders.prompts import OPENER, Cue, answer_line, answer_text, make_cue, shown, user_message
+from builders.prompts import OPENER, Cue, answer_line, answer_text, make_cue, user_message
 from builders.rows import Row, generation_seed, trace_row
 from builders.sources import Item
 from builders.weights import Weights
@@ -270,9 +270,9 @@ class Worker:
                 }
             )
         if describing:
-            white_box = read(self.reader, prompt + reasoning, states=True)
-            token = shown(item, row["answer"])
-            made = describe(self.reader, white_box, prompt, row["steps"], token)
+            cue = row["cue"]["text"] if row["cue"] else ""
+            blocks = {"question": row["question"], "cue": cue}
+            made = describe(self.reader, prompt, row["steps"], row["answer"], **blocks)
             chunk.descriptors[row["trace_id"]] = {"psi": made.psi, "state": made.state}
 
     def _stands(self, text: str, whole: str) -> bool:

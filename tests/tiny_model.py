@@ -1,4 +1,4 @@
-"""A random two-layer Llama with a byte tokenizer: real classes, no weights to fetch."""
+"""A small random Llama, GPT-2 or GPT-NeoX with a byte tokenizer: real classes, nothing fetched."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ TEMPLATE = (
 )
 
 
-def write_tiny_model(folder: Path, *, seed: int = 0) -> Path:
+ARCHITECTURES = ("llama", "gpt2", "gpt_neox")
+
+
+def write_tiny_model(folder: Path, *, seed: int = 0, architecture: str = "llama") -> Path:
     """Save model and tokenizer in the Hugging Face layout."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: number for number, letter in enumerate(["<end>", *letters])}
@@ -27,20 +30,25 @@ def write_tiny_model(folder: Path, *, seed: int = 0) -> Path:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<end>")
     tokenizer.chat_template = TEMPLATE
     torch.manual_seed(seed)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(vocabulary),
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=5,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=512,
-            initializer_range=0.4,
-            eos_token_id=0,
-            bos_token_id=None,
-        )
+    sizes: dict[str, object] = {
+        "hidden_size": 32,
+        "num_hidden_layers": 5,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 512,
+    }
+    if architecture == "llama":
+        sizes |= {"intermediate_size": 48, "num_key_value_heads": 2}
+    elif architecture == "gpt_neox":
+        sizes |= {"intermediate_size": 48}
+    config = AutoConfig.for_model(
+        architecture,
+        vocab_size=len(vocabulary),
+        initializer_range=0.4,
+        eos_token_id=0,
+        bos_token_id=None,
+        **sizes,
     )
+    model = AutoModelForCausalLM.from_config(config)
     model.generation_config.eos_token_id = 0
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

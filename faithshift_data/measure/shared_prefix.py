@@ -28,35 +28,18 @@ class Reading:
     Attributes:
         ids: its T tokens.
         cache: keys and values of every layer.
-        hidden_states: L + 1 tensors of shape (1, T, d): embedding, the blocks, the last after
-            the final norm; None unless asked for.
-        attentions: L tensors of shape (1, heads, T, T); None unless asked for.
     """
 
     ids: list[int]
     cache: Any
-    hidden_states: tuple[torch.Tensor, ...] | None
-    attentions: tuple[torch.Tensor, ...] | None
 
 
 @torch.inference_mode()
-def read(engine: TransformersEngine, text: str, *, states: bool = False) -> Reading:
-    """Pass over ``text`` once; with ``states`` the engine must run eager attention."""
+def read(engine: TransformersEngine, text: str) -> Reading:
+    """Pass over ``text`` once."""
     ids = engine.ids(text)
-    output = engine.model.model(
-        input_ids=torch.tensor([ids]),
-        use_cache=True,
-        output_hidden_states=states,
-        output_attentions=states,
-    )
-    if states and len(output.attentions or ()) != engine.model.config.num_hidden_layers:
-        raise RuntimeError("attentions need an engine with attention='eager'")
-    return Reading(
-        ids,
-        output.cache,
-        output.hidden_states if states else None,
-        output.attentions if states else None,
-    )
+    output = engine.model.base_model(input_ids=torch.tensor([ids]), use_cache=True)
+    return Reading(ids, output.cache)
 
 
 def continue_from(
