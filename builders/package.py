@@ -1,0 +1,179 @@
+"""Rows of the built chunks -> tables, manifest, card, dataset folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from builders.axes import registry
+from builders.card import card_text
+from builders.chunk import Chunk
+from builders.pairs import REPEAT, make_pairs
+from builders.presets import Preset
+from builders.provenance import environment
+from builders.screening import place
+from builders.sources import Item
+from builders.weights import Weights
+from faithshift_data.dataset import write_folder
+from faithshift_data.measure import extract
+from faithshift_data.schema import SPLITS
+
+LICENCE = "CC-BY-4.0"
+_CHANNELS = {"psi": extract.CHANNELS, "scalars": getattr(extract, "SCALARS", ())}
+Table = dict[str, list[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the stages hand over.
+
+    Attributes:
+        kept: the items.
+        screened, built: their chunks.
+        screening: rates of the candidates.
+        makers: the machine of every chunk.
+    """
+
+    kept: Sequence[Item]
+    screened: Sequence[Chunk]
+    built: Sequence[Chunk]
+    screening: Mapping[str, Any]
+    makers: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+
+
+def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) -> Path:
+    """Write the dataset folder.
+
+    Raises:
+        ValueError: no trace was made.
+    """
+    where = {item.item_id: place(item, preset) for item in made.kept}
+    traces = {trace_id: row for chunk in made.built for trace_id, row in chunk.traces.items()}
+    if not traces:
+        raise ValueError(f"{preset.name}: no trace was made; {_said(made)}")
+    for row in traces.values():
+        row["split"], row["fold"] = where[row["item_id"]]
+    interventions: dict[str, list[Mapping[str, Any]]] = {
+        key: list(rows) for chunk in made.built for key, rows in chunk.interventions.items()
+    }
+    tables: dict[str, Table] = {
+        config: {split: [] for split in SPLITS} for config in ("traces", "pairs", "interventions")
+    }
+    for row in traces.values():
+        tables["traces"][row["split"]].append(row)
+        tables["interventions"][row["split"]] += interventions[row["trace_id"]]
+    for pair in make_pairs(traces, interventions):
+        tables["pairs"][pair["split"]].append(pair)
+    descriptors = _descriptors(made.built)
+    manifest = {
+        "name": preset.name,
+        "version": preset.version,
+        "preset": preset.name,
+        "draw_seed": preset.draw_seed,
+        "licence": LICENCE,
+        "label_rule": preset.label_rule,
+        "models": [_model(weights) for weights in models],
+        "sources": _sources(made.kept),
+        "axes": _axes(),
+        "screening": {**made.screening, **_ledger(made)},
+        "seeds": {
+            "items": preset.item_seed,
+            "pilot": preset.pilot_seed,
+            "attempts": preset.attempts,
+            "generation": "first 31 bits of sha256(trace_id/generate)",
+        },
+        "environment": environment(preset, models, made.makers),
+        "descriptors": _described(descriptors),
+    }
+    text = card_text(manifest, tables)
+    return write_folder(out, manifest, tables, descriptors, card=text)
+
+
+def _ledger(made: Made) -> dict[str, Any]:
+    """Traces that are not there, by condition and reason, and rows that failed."""
+    return {
+        "dropped_traces": dropped(made.screened),
+        "dropped_traces_of_kept_items": dropped(made.built),
+        "errors": {"screen": errors(made.screened), "build": errors(made.built)},
+    }
+
+
+def dropped(chunks: Iterable[Chunk]) -> dict[str, dict[str, int]]:
+    """Traces that never became one: condition -> reason -> count."""
+    total: dict[str, Counter[str]] = {}
+    for chunk in chunks:
+        for condition, reasons in chunk.dropped.items():
+            total.setdefault(condition, Counter()).update(reasons)
+    return {condition: dict(sorted(total[condition].items())) for condition in sorted(total)}
+
+
+def errors(chunks: Iterable[Chunk]) -> dict[str, Any]:
+    """Rows that failed: how many, and the first three reasons in the order of their ids."""
+    found = {key: reason for chunk in chunks for key, reason in chunk.errors.items()}
+    return {"count": len(found), "first": [f"{key}: {found[key]}" for key in sorted(found)[:3]]}
+
+
+def _said(made: Made) -> str:
+    failed = errors(made.built)
+    return failed["first"][0] if failed["count"] else f"dropped: {dropped(made.built)}"
+
+
+def _descriptors(built: Sequence[Chunk]) -> dict[str, dict[str, np.ndarray]]:
+    """All descriptors; the states of a narrower model are filled up with zeros on the right."""
+    found = {key: dict(arrays) for chunk in built for key, arrays in chunk.descriptors.items()}
+    width = max((len(arrays["state"]) for arrays in found.values()), default=0)
+    for arrays in found.values():
+        arrays["state"] = np.pad(arrays["state"], (0, width - len(arrays["state"])))
+    return found
+
+
+def _described(descriptors: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, Any]:
+    """The manifest's ``descriptors``, from what one trace has."""
+    arrays = next(iter(descriptors.values()), {})
+    return {
+        name: {
+            "resolution": "step" if name == "psi" else "trace",
+            "dtype": "float16",
+            "shape": list(array.shape[1:] if name == "psi" else array.shape),
+            "channels": list(_CHANNELS.get(name, ())),
+        }
+        for name, array in sorted(arrays.items())
+    }
+
+
+def _model(weights: Weights) -> dict[str, str]:
+    return {
+        "model_id": weights.model_id,
+        "revision": weights.revision,
+        "family": weights.family,
+        "licence": weights.licence,
+        "origin": weights.origin,
+    }
+
+
+def _axes() -> list[dict[str, str]]:
+    axes = {
+        axis.name: {
+            "name": axis.name,
+            "kind": str(axis.kind),
+            "mode": str(axis.mode),
+            "file": f"builders/axes/{axis.name}.py",
+        }
+        for axis in registry().values()
+    }
+    axes[REPEAT] = {"name": REPEAT, "kind": "repeat", "mode": "regen", "file": "builders/pairs.py"}
+    return list(axes.values())
+
+
+def _sources(kept: Sequence[Item]) -> list[dict[str, str]]:
+    found = sorted({(item.source, item.licence) for item in kept})
+    origin = {"reasoning-gym": "PyPI package reasoning-gym, procedural tasks"}
+    return [
+        {"name": name, "licence": licence, "origin": origin.get(name, "generators of this project")}
+        for name, licence in found
+    ]
