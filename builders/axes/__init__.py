@@ -1,73 +1,157 @@
 """Transformations of a trace, one file each.
 
-An axis either asks the model anew (``turn``, mode regen) or edits the anchor's text
-(``edit``, mode edit). What kind a pair is follows from the labels of its two traces; the
-``kind`` here is what the axis is meant to be.
+An axis either asks a model anew (``turn``, mode regen) or edits the anchor's text (``edit``,
+mode edit). What kind a pair is follows from the labels of its two traces; the ``kind`` here is
+what the axis is meant to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from builders.prompts import Cue
-from builders.sources import Item
+from builders.sources import Item, item_rng
 from faithshift_data.schema import Kind, Mode
+
+WRITER, SECOND = "writer", "second"
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A user message to generate from, and the cue it holds."""
+    """A user message to generate from, and what belongs to it.
+
+    Attributes:
+        message: the user's turn; its first line is the question.
+        cue: the cue it holds.
+        opener: the first words of the assistant's turn; None for the usual ones.
+        max_tokens: the most new tokens; None for the preset's.
+        language: of the message and of the reasoning asked for.
+        options: as the message prints them; None for the item's own.
+    """
 
     message: str
     cue: Cue | None
+    opener: str | None = None
+    max_tokens: int | None = None
+    language: str = "en"
+    options: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One transformation.
+    """One transformation, or one condition of it.
 
     Attributes:
-        name: of the axis, also the condition of its partners.
+        name: of the axis.
         kind: what its pairs are meant to be.
         mode: regen or edit.
         anchors: conditions it starts from, with the generations (gen_index) it uses.
-        turn: regen: item and cue of the anchor -> the new user turn.
+        turn: regen: item and cue of the anchor -> the new user turn, or None where there is none.
         edit: edit: item and anchor's row -> the new reasoning, or None where there is none.
         needs_label: the anchor label without which a partner is pointless; None for any.
         keeps_answer: the partner carries the anchor's answer instead of a forced one.
+        condition: of its partners; the name where it is not given.
+        one_of: it starts from one of ``anchors``, drawn by item id.
+        mixed: the kind of a pair follows from its labels alone.
+        model: who writes the partner: the writer or the second model.
+        language: of the partner's reasoning.
     """
 
     name: str
     kind: Kind
     mode: Mode
     anchors: Mapping[str, tuple[int, ...]]
-    turn: Callable[[Item, Cue | None], Turn] | None = None
+    turn: Callable[[Item, Cue | None], Turn | None] | None = None
     edit: Callable[[Item, Mapping[str, Any]], str | None] | None = None
     needs_label: int | None = None
     keeps_answer: bool = False
+    condition: str = ""
+    one_of: bool = False
+    mixed: bool = False
+    model: str = WRITER
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        """The condition is named like the axis unless it is given."""
+        object.__setattr__(self, "condition", self.condition or self.name)
+
+    def starts(self, item_id: str) -> Mapping[str, tuple[int, ...]]:
+        """The anchors of one item: all, or the drawn one.
+
+        Conditions of one axis share the draw, so that two that name the same anchors in
+        opposite order start from different ones.
+        """
+        if not self.one_of:
+            return self.anchors
+        names = list(self.anchors)
+        drawn = names[item_rng(item_id, f"{self.name}/anchor").randrange(len(names))]
+        return {drawn: self.anchors[drawn]}
 
 
 @cache
-def registry() -> dict[str, Axis]:
-    """All axes by name, in the order of the manifest."""
+def all_axes() -> dict[str, Axis]:
+    """Every axis by the condition of its partners, in the order of the manifest."""
     from builders.axes import (
+        budget,
         causal_truncation,
         cue_injection,
+        cue_silencing,
         cue_verbalization,
         hint_format,
+        language,
+        model_family,
         paraphrase,
+        paraphrase_edit,
         step_reorder,
     )
 
-    modules = (
-        paraphrase,
-        step_reorder,
-        hint_format,
-        cue_injection,
-        cue_verbalization,
-        causal_truncation,
+    axes = (
+        paraphrase.AXIS,
+        paraphrase_edit.AXIS,
+        step_reorder.AXIS,
+        hint_format.AXIS,
+        language.AXIS,
+        budget.CAP,
+        budget.BRIEF,
+        model_family.AXIS,
+        cue_injection.AXIS,
+        cue_verbalization.AXIS,
+        causal_truncation.AXIS,
+        cue_silencing.AXIS,
     )
-    return {module.AXIS.name: module.AXIS for module in modules}
+    return {axis.condition: axis for axis in axes}
+
+
+# Axes that the worker cannot run yet.
+NEW = (
+    "paraphrase_edit",
+    "language",
+    "budget_cap",
+    "budget_brief",
+    "model_family",
+    "cue_silencing",
+)
+
+
+def registry() -> dict[str, Axis]:
+    """The axes of a build by the condition of their partners."""
+    return {name: axis for name, axis in all_axes().items() if name not in NEW}
+
+
+def language_asked(axis: str | None) -> str:
+    """The language that partners on an axis reason in; English for anchors and repeats."""
+    return next((made.language for made in all_axes().values() if made.name == axis), "en")
+
+
+def edit_rounds(axes: Mapping[str, Axis]) -> tuple[Sequence[Axis], Sequence[Axis]]:
+    """The axes that edit: first those of written traces, then those of edited ones.
+
+    Between the two the first partners have to be labelled.
+    """
+    edits = [axis for axis in axes.values() if axis.edit]
+    made = {axis.condition for axis in edits}
+    later = [axis for axis in edits if made & set(axis.anchors)]
+    return [axis for axis in edits if axis not in later], later

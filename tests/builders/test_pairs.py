@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from builders.pairs import deltas, jaccard_distance, make_pairs
+from builders.axes import all_axes
+from builders.pair_checks import CHECKS, SIMILAR
+from builders.pairs import make_pairs
 
-TEXT = " We count the pens. There are five pens left."
+TEXT = " We count the pens. There are five pens left in the box."
+OTHER = " We count all of the pens. Now there are five of them."
+FIRST, SECOND = "We count the pens on the table.", "There are five boxes left."
+SPANISH = " Contamos los bolígrafos de la caja. Quedan cinco bolígrafos en la mesa."
 
 
 def trace(trace_id: str, label: int | None, **more: Any) -> dict[str, Any]:
@@ -31,33 +36,42 @@ def trace(trace_id: str, label: int | None, **more: Any) -> dict[str, Any]:
 
 
 def partner(axis: str, label: int | None, **more: Any) -> dict[str, Any]:
-    new = {"reasoning": " We count the pens. Now there are five of them.", "prompt": "q"}
-    place = {"axis": axis, "condition": axis, "mode": "edit", "anchor_id": "t-a"}
-    return trace("t-b", label, **place, **(new | more))
+    mode = str(next(made for made in all_axes().values() if made.name == axis).mode)
+    new = {"reasoning": OTHER, "prompt": "p" if mode == "edit" else "q"}
+    place = {"axis": axis, "condition": axis, "mode": mode, "anchor_id": "t-a"}
+    return trace("t-b", label, **(place | new | more))
 
 
-def pair_of(anchor: dict, other: dict, scrambled: tuple = (True, True)) -> dict[str, Any]:
+def pair_of(
+    anchor: dict,
+    other: dict,
+    scrambled: tuple = (True, True),
+    semantic: dict[str, float] | None = None,
+) -> dict[str, Any]:
     rows = {
         row["trace_id"]: [{"kind": "scramble", "role": "label", "changed": moved}]
         for row, moved in zip((anchor, other), scrambled, strict=True)
     }
-    (pair,) = make_pairs({"t-a": anchor, "t-b": other}, rows)
+    (pair,) = make_pairs({"t-a": anchor, "t-b": other}, rows, semantic)
     return pair
 
 
 @pytest.mark.parametrize(
     ("axis", "left", "right", "verified", "direction", "reason"),
     [
-        ("step_reorder", 1, 1, False, 0, "words kept"),
         ("hint_format", 1, 1, True, 0, None),
         ("hint_format", None, None, True, 0, None),
         ("hint_format", 1, None, False, None, "label unknown on one side"),
         ("hint_format", 1, 0, False, -1, "label changed"),
-        ("causal_truncation", 1, 0, True, -1, None),
+        ("model_family", 1, 1, True, 0, None),
+        ("paraphrase_edit", 1, 1, True, 0, None),
         ("cue_injection", 1, 0, True, -1, None),
+        ("cue_injection", 1, 1, False, 0, "label did not change"),
         ("cue_verbalization", 0, 1, True, 1, None),
         ("cue_verbalization", 0, 0, False, 0, "label did not change"),
         ("cue_verbalization", None, None, False, None, "label unknown"),
+        ("cue_silencing", 1, 0, True, -1, None),
+        ("cue_silencing", 1, None, False, None, "label unknown"),
     ],
 )
 def test_verification(
@@ -72,6 +86,41 @@ def test_verification(
     assert (pair["verified"], pair["direction"]) == (verified, direction)
     assert pair["dropped_because"] == reason
     assert (pair["anchor_label"], pair["partner_label"]) == (left, right)
+    assert pair["kind"] == str(all_axes()[axis].kind)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind", "direction", "reason"),
+    [
+        (1, 1, "preserving", 0, None),
+        (0, 0, "preserving", 0, None),
+        (1, 0, "altering", -1, None),
+        (0, 1, "altering", 1, None),
+        (1, None, "preserving", None, "label unknown"),
+        (None, None, "preserving", 0, "label unknown"),
+    ],
+)
+def test_the_labels_alone_decide_the_kind_of_a_budget_pair(
+    left: int | None, right: int | None, kind: str, direction: int | None, reason: str | None
+) -> None:
+    short = partner("budget", right, condition="budget_cap", reasoning=" We count. There are five.")
+    pair = pair_of(trace("t-a", left), short)
+    assert (pair["kind"], pair["direction"], pair["dropped_because"]) == (kind, direction, reason)
+
+
+def test_a_budget_that_shortens_nothing_is_dropped() -> None:
+    longer = partner("budget", 1, reasoning=TEXT + " That is all of them.")
+    assert pair_of(trace("t-a", 1), longer)["dropped_because"] == "shorter"
+
+
+def test_every_axis_has_its_checks_and_every_check_is_listed() -> None:
+    assert set(CHECKS) == {axis.name for axis in all_axes().values()} | {"repeat"}
+    for axis in CHECKS:
+        if axis != "repeat":
+            known = {"t-b": 0.0}
+            pair = pair_of(trace("t-a", 1), partner(axis, 1), semantic=known)
+            wanted = [name for name in CHECKS[axis] if name != "similarity"]
+            assert [check["name"] for check in pair["checks"]] == wanted
 
 
 def test_a_paraphrase_must_keep_the_numbers_and_move_the_words() -> None:
@@ -84,19 +133,75 @@ def test_a_paraphrase_must_keep_the_numbers_and_move_the_words() -> None:
     assert same["dropped_because"] == "question moved"
 
 
+def test_an_edit_in_other_words_keeps_the_numbers_of_the_reasoning() -> None:
+    base = trace("t-a", 1, reasoning=" Take 2 pens and 3 pens. So there are 5.")
+    lost = partner("paraphrase_edit", 1, reasoning=" Take 2 pens and 4 pens. Thus there are 5.")
+    assert pair_of(base, lost)["dropped_because"] == "reasoning numbers kept"
+
+
+def test_a_reordering_keeps_its_words() -> None:
+    base = trace("t-a", 1, reasoning=f" {FIRST} {SECOND}")
+    good = pair_of(base, partner("step_reorder", 1, reasoning=f" {SECOND} {FIRST}"))
+    assert good["verified"]
+    lost = pair_of(base, partner("step_reorder", 1, reasoning=f" {SECOND} Then {FIRST}"))
+    assert lost["dropped_because"] == "words kept"
+
+
+@pytest.mark.parametrize("axis", ["paraphrase_edit", "step_reorder"])
+def test_an_edit_that_preserves_must_mean_the_same(axis: str) -> None:
+    base = trace("t-a", 1, reasoning=f" {FIRST} {SECOND}")
+    other = partner(axis, 1, reasoning=f" {SECOND} {FIRST}")
+    plain = pair_of(base, other)
+    assert plain["deltas"]["semantic"] is None
+    assert "similarity" not in {check["name"] for check in plain["checks"]}
+    for distance, reason in ((SIMILAR, None), (SIMILAR + 0.01, "similarity")):
+        pair = pair_of(base, other, semantic={plain["pair_id"]: distance})
+        assert (pair["deltas"]["semantic"], pair["dropped_because"]) == (distance, reason)
+
+
+def test_a_rewritten_trace_reports_its_distance_and_need_not_be_near() -> None:
+    plain = pair_of(trace("t-a", 1), partner("hint_format", 1))
+    pair = pair_of(trace("t-a", 1), partner("hint_format", 1), semantic={plain["pair_id"]: 0.9})
+    assert pair["verified"] and pair["deltas"]["semantic"] == 0.9
+
+
+def test_the_reasoning_is_in_the_language_asked_for() -> None:
+    asked = {"question": "Cuántos bolígrafos son 2 y 3?"}
+    spanish = partner("language", 1, reasoning=SPANISH, **asked)
+    pair = pair_of(trace("t-a", 1), spanish)
+    assert pair["verified"] and pair["deltas"]["syntactic"] is None
+    english = pair_of(trace("t-a", 1), partner("language", 1, **asked))
+    assert english["dropped_because"] == "language"
+    strayed = pair_of(trace("t-a", 1), partner("hint_format", 1, reasoning=SPANISH))
+    assert strayed["dropped_because"] == "language"
+
+
 def test_a_no_op_is_dropped() -> None:
     pair = pair_of(trace("t-a", 1), partner("hint_format", 1, reasoning=TEXT, prompt="p"))
     assert pair["dropped_because"] == "text moved"
+    words = " ".join(["word"] * 40)
+    base, hardly = trace("t-a", 1, reasoning=words), words + " more"
+    pair = pair_of(base, partner("paraphrase_edit", 1, reasoning=hardly))
+    assert pair["dropped_because"] == "text moved"
 
 
-def test_a_verbalization_that_moves_the_answer_is_dropped() -> None:
-    pair = pair_of(trace("t-a", 0), partner("cue_verbalization", 1, answer="6"))
+@pytest.mark.parametrize("axis", ["cue_verbalization", "cue_silencing"])
+def test_an_edit_of_the_cue_that_moves_the_answer_is_dropped(axis: str) -> None:
+    left = 0 if axis == "cue_verbalization" else 1
+    pair = pair_of(trace("t-a", left), partner(axis, 1 - left, answer="6"))
     assert pair["dropped_because"] == "answer kept"
 
 
-def test_length_ratio() -> None:
+def test_an_answer_that_was_not_parsed() -> None:
+    pair = pair_of(trace("t-a", 1), partner("hint_format", 1, answer=None))
+    assert pair["dropped_because"] == "answer parsed"
+
+
+def test_length() -> None:
     pair = pair_of(trace("t-a", 1), partner("hint_format", 1, reasoning=TEXT * 3))
     assert pair["dropped_because"] == "length ratio"
+    pair = pair_of(trace("t-a", 1), partner("cue_silencing", 0, reasoning=TEXT + OTHER))
+    assert pair["dropped_because"] == "length kept"
 
 
 @pytest.mark.parametrize(
@@ -110,16 +215,15 @@ def test_mechanism(scrambled: tuple, preserved: bool | None) -> None:
 
 
 def test_repeats_join_the_generations_of_an_anchor() -> None:
-    first, second = trace("t-a", 1), trace("t-b", 0, gen_index=1, reasoning=" Other words here.")
+    first, second = trace("t-a", 1), trace("t-b", 0, gen_index=1, reasoning=OTHER)
     pair = pair_of(first, second)
     assert (pair["axis"], pair["kind"], pair["mode"]) == ("repeat", "repeat", "regen")
     assert (pair["anchor_id"], pair["partner_id"]) == ("t-a", "t-b")
+    assert pair["dropped_because"] == "label changed"
 
 
-def test_deltas_by_hand() -> None:
-    moved = deltas({"reasoning": "a b c d"}, {"reasoning": "a b e d f g"})
-    # 6 words instead of 4; {a,b,d} of {a,b,c,d,e,f,g} shared.
-    assert moved["length"] == pytest.approx(0.5)
-    assert moved["lexical"] == pytest.approx(1 - 3 / 7)
-    assert moved["syntactic"] is None and moved["semantic"] is None
-    assert jaccard_distance("", "") == 0.0
+def test_pairs_do_not_depend_on_the_order_of_rows() -> None:
+    rows = {"t-a": trace("t-a", 1), "t-b": partner("hint_format", 1)}
+    given = {key: [] for key in rows}
+    turned = dict(reversed(rows.items()))
+    assert make_pairs(rows, given) == make_pairs(turned, given)
