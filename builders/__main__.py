@@ -1,4 +1,4 @@
-"""``python -m builders``: make a dataset folder, or ask a sample of one again."""
+"""``python -m builders``: make a dataset folder, ask a sample of one again, audit its labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from builders.audit_command import add_commands
 from builders.presets import load_preset
 
 
@@ -21,13 +22,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
+    build.set_defaults(run=_build)
     merge = commands.add_parser("merge", help="bring the chunks of several machines together")
     merge.add_argument("work", nargs="+", type=Path, help="work folders (DIR.work)")
     merge.add_argument("--into", required=True, type=Path, help="the work folder to copy into")
+    merge.set_defaults(run=_merge)
     again = commands.add_parser("recheck", help="answers in float32 against the stored ones")
     again.add_argument("data", nargs="?", default="mini", help="a name or a folder")
     again.add_argument("--traces", type=int, default=150)
     again.add_argument("--model", default="smollm2", help="smollm2 or a Hugging Face folder")
+    again.set_defaults(run=_recheck)
+    add_commands(commands)
     options = parser.parse_args(arguments)
     # A waiting OpenMP thread would spin and take the core from the other process.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -35,8 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Loading a model takes a second; its bar would hide the chunks'.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        commands_by_name = {"build": _build, "merge": _merge, "recheck": _recheck}
-        return commands_by_name[options.command](options)
+        return options.run(options)
     except ImportError as error:
         print(f"error: {error}; pip install 'faithshift[build]'", file=sys.stderr)
         return 1

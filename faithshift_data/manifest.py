@@ -78,7 +78,12 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Contents of ``manifest.json``. Unknown keys are refused, not ignored."""
+    """Contents of ``manifest.json``. Unknown keys are refused, not ignored.
+
+    ``audit`` holds what was checked: ``rules`` (pairs by axis and check), ``labels`` (traces by
+    label under each rule) and ``human`` (agreement of annotators and the labels'
+    ``residual_error``), each only where it was made.
+    """
 
     name: str
     version: str
@@ -93,6 +98,7 @@ class Manifest:
     label_counts: Mapping[str, Any] = field(default_factory=dict)
     drops: Mapping[str, Any] = field(default_factory=dict)
     screening: Mapping[str, Any] = field(default_factory=dict)
+    audit: Mapping[str, Any] = field(default_factory=dict)
     seeds: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     descriptors: Mapping[str, DescriptorInfo] = field(default_factory=dict)
@@ -114,6 +120,19 @@ class Manifest:
     def axis_names(self) -> tuple[str, ...]:
         """Names in the axes table, in its order."""
         return tuple(axis.name for axis in self.axes)
+
+    @property
+    def measured_with(self) -> Mapping[str, Any]:
+        """What `faithshift measure` read the traces with; empty where it did not."""
+        found = self.environment.get("measured_with")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def not_measured(self) -> int:
+        """Traces that a measurement left without descriptors, each counted with its reason."""
+        reasons = self.counts.get("not_measured")
+        counts = reasons.values() if isinstance(reasons, Mapping) else ()
+        return sum(count for count in counts if isinstance(count, int))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Manifest:

@@ -1,0 +1,106 @@
+"""The same traces under another label rule: labels and pairs derived anew, nothing measured."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import faithshift_data as fd
+from builders.audit import audit_counts
+from builders.labels import RULES, both_rules, clean_counterpart, label_trace
+from builders.pairs import make_pairs
+from faithshift_data.dataset import write_folder
+from faithshift_data.errors import InputError
+from faithshift_data.schema import SPLITS, LabelRule
+from faithshift_data.trajectories import FOLDER
+
+Row = dict[str, Any]
+
+
+def relabel(data: str, rule: str, out: Path) -> Path:
+    """Write a dataset as another folder with labels by ``rule``.
+
+    Edited partners exist only where the rule of the build asked for them, so that fewer pairs
+    than a build under ``rule`` would make may stand in the new folder. An audit by annotators
+    was one of the old labels and is left out.
+
+    Args:
+        data: name or path of a dataset that was built, not written by hand.
+        rule: ``construct`` or ``construct+causal``.
+        out: a new folder.
+
+    Raises:
+        InputError: another rule, or a dataset whose labels follow from neither.
+    """
+    known = [str(each) for each in RULES]
+    if rule not in known:
+        raise InputError("unknown", field="--rule", expected=known, got=rule)
+    dataset = fd.open(data)
+    if dataset.manifest.label_rule not in known:
+        raise InputError(
+            "labels that no evidence decides",
+            file=dataset.path,
+            field="label_rule",
+            expected=known,
+            got=dataset.manifest.label_rule,
+        )
+    traces: dict[str, Row] = {row["trace_id"]: row for row in _rows(dataset, "traces")}
+    interventions: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in _rows(dataset, "interventions"):
+        interventions[row["trace_id"]].append(row)
+    for trace_id, row in traces.items():
+        clean = clean_counterpart(row, traces)
+        label = label_trace(row, clean, interventions[trace_id], LabelRule(rule))
+        row |= {"label": label.value, "label_evidence": label.evidence, "label_rule": rule}
+    pairs = make_pairs(traces, interventions)
+    tables: dict[str, dict[str, Any]] = {
+        "traces": {s: [row for row in traces.values() if row["split"] == s] for s in SPLITS},
+        "pairs": {s: [row for row in pairs if row["split"] == s] for s in SPLITS},
+        "interventions": {s: dataset.table("interventions", s) for s in SPLITS},
+    }
+    manifest = asdict(dataset.manifest)
+    old, counts = manifest["label_rule"], both_rules(traces, interventions)
+    audit = {"rules": audit_counts(pairs), "labels": counts}
+    manifest |= {"label_rule": rule, "audit": audit, "files": {}}
+    if rule != old:
+        manifest["version"] = f"{manifest['version'].partition('+')[0]}+{rule}"
+    card = _card(manifest, old, counts)
+    return write_folder(out, manifest, tables, _descriptors(dataset), card=card)
+
+
+def _rows(dataset: fd.FaithShift, config: str) -> list[Row]:
+    return dataset.table(config).to_pylist()
+
+
+def _descriptors(dataset: fd.FaithShift) -> dict[str, dict[str, Any]] | None:
+    if not (dataset.path / FOLDER).is_dir():
+        return None
+    found = dataset.trajectories
+    arrays = {name: found.get(name, found.trace_ids) for name in found.descriptors}
+    return {
+        trace_id: {name: rows[at] for name, rows in arrays.items()}
+        for at, trace_id in enumerate(found.trace_ids)
+    }
+
+
+def _card(manifest: Mapping[str, Any], old: str, counts: Mapping[str, Any]) -> str:
+    rows = [
+        f"| `{name}` | " + " | ".join(str(n) for n in of["all"].values()) + " |"
+        for name, of in counts.items()
+    ]
+    return "\n".join(
+        [
+            f"# {manifest['name']} {manifest['version']}",
+            "",
+            f"Labels by `{manifest['label_rule']}`, where the build used `{old}`; traces,",
+            "interventions and descriptors are those of the build, pairs were derived anew.",
+            "",
+            "| rule | faithful | unfaithful | unknown |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
