@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from faithshift_data.errors import InputError
+from faithshift_data.markup import bare
 
 DELIMITERS = {
     "think": ("<think>", "</think>"),
@@ -14,6 +15,9 @@ DELIMITERS = {
     "reasoning": ("<reasoning>", "</reasoning>"),
     "bracket": ("[THINK]", "[/THINK]"),
     "thought": ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    "start_thinking": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "seed": ("<seed:think>", "</seed:think>"),
+    "kimi": ("◁think▷", "◁/think▷"),
 }
 STYLES = ("auto", "none", "harmony", *DELIMITERS)
 
@@ -42,7 +46,8 @@ def split_reasoning(output: str, *, prompt_tail: str = "", style: str = "auto") 
     """Split a model's output into reasoning and answer text.
 
     The first closer after the start of the generation ends the reasoning; delimiters in the
-    prompt only say whether the template had opened a block already.
+    prompt only say whether the template had opened a block already. Special tokens at the two
+    ends, such as ``<|eot_id|>``, belong to neither part.
 
     Args:
         output: the generated text.
@@ -59,53 +64,78 @@ def split_reasoning(output: str, *, prompt_tail: str = "", style: str = "auto") 
         if found is not None:
             return found
     names = DELIMITERS if style == "auto" else [style] if style in DELIMITERS else []
-    for name in names:
-        found = _delimited(output, prompt_tail, *DELIMITERS[name])
-        if found is not None:
-            return found
-    return SplitReasoning(None, output.strip(), ReasoningStatus.ABSENT)
+    places = {name: _place(output, prompt_tail, *DELIMITERS[name]) for name in names}
+    first = min(names, key=lambda name: places[name], default=None)
+    if first is not None and places[first] < len(output):
+        return _delimited(output, places[first] < 0, *DELIMITERS[first])
+    return SplitReasoning(None, bare(output), ReasoningStatus.ABSENT)
 
 
-def _delimited(output: str, tail: str, opener: str, closer: str) -> SplitReasoning | None:
-    opened = tail.rfind(opener) > tail.rfind(closer)
-    start, end = output.find(opener), output.find(closer)
-    starts_here = start >= 0 and (end < 0 or start < end)
-    if starts_here and not (opened and output[:start].strip()):
-        opened, output = True, output[start + len(opener) :]
-    reasoning, closed, answer = output.partition(closer)
-    if closed:
-        return SplitReasoning(reasoning.strip(), answer.strip(), ReasoningStatus.CLOSED)
-    if opened:
-        return SplitReasoning(reasoning.strip(), None, ReasoningStatus.TRUNCATED)
-    return None
+def _place(output: str, tail: str, opener: str, closer: str) -> int:
+    """Where a block first shows: -1 if the prompt had opened it, len(output) if nowhere."""
+    if _opened_by(tail, opener, closer):
+        return -1
+    return min(
+        (at for mark in (opener, closer) if (at := output.find(mark)) >= 0), default=len(output)
+    )
 
 
-_CHANNEL = re.compile(
-    r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>(.*?)(?=<\|(?:end|return|call|start|channel)\|>|\Z)",
-    re.S,
+_TURN = re.compile(
+    r"<\|(?:im_start|start_header_id|start|assistant|START_OF_TURN_TOKEN)\|>|<start_of_turn>"
+    r"|\[/INST\]|<｜Assistant｜>|^(?:Assistant|AI)[ \t]*:",
+    re.M,
 )
 
 
+def _opened_by(tail: str, opener: str, closer: str) -> bool:
+    """Whether the model's turn, not the user's text, opened the block and left it open."""
+    turns = [match.end() for match in _TURN.finditer(tail)]
+    turn = tail[turns[-1] :] if turns else ""
+    return turn.rfind(opener) > turn.rfind(closer) or tail.rstrip().endswith(opener)
+
+
+def _delimited(output: str, opened: bool, opener: str, closer: str) -> SplitReasoning:
+    start, end = output.find(opener), output.find(closer)
+    starts_here = start >= 0 and (end < 0 or start < end)
+    if starts_here and not (opened and bare(output[:start])):
+        opened, output = True, output[start + len(opener) :]
+    reasoning, closed, answer = output.partition(closer)
+    if closed:
+        return SplitReasoning(bare(reasoning), bare(answer), ReasoningStatus.CLOSED)
+    return SplitReasoning(bare(reasoning), None, ReasoningStatus.TRUNCATED)
+
+
+_CHANNEL = re.compile(
+    r"<\|channel\|>\s*(\w+)(?:(?!<\|(?:message|channel|end|start)\|>).)*<\|message\|>"
+    r"(.*?)(<\|(?:end|return|call|start|channel)\|>|\Z)",
+    re.S,
+)
+_OPEN_CHANNEL = re.compile(r"<\|channel\|>\s*\w+[^<]*<\|message\|>(?:(?!<\|).)*\Z", re.S)
+_GLUED = re.compile(r"assistant(analysis|commentary|final)")
+
+
 def _harmony(output: str, tail: str, *, forced: bool) -> SplitReasoning | None:
-    opened = re.search(r"<\|channel\|>\s*analysis\s*<\|message\|>\Z", tail.rstrip())
-    text = "<|channel|>analysis<|message|>" + output if opened else output
-    parts = _CHANNEL.findall(text)
+    opened = _OPEN_CHANNEL.search(tail)
+    text = (opened[0][: opened[0].index("<|message|>") + 11] if opened else "") + output
+    parts = [(name, body, bool(mark)) for name, body, mark in _CHANNEL.findall(text)]
     if not parts:
-        glued = re.match(r"\s*analysis(.*?)assistant\s*final(.*)\Z", output, re.S)
-        if glued:
-            parts = [("analysis", glued[1]), ("final", glued[2])]
-        elif forced and output.lstrip().startswith("analysis"):
-            parts = [("analysis", output.lstrip()[len("analysis") :])]
-        else:
+        start = output.lstrip()
+        if not start.startswith("analysis") or not (forced or "assistantfinal" in start):
             return None
-    thoughts = [body.strip() for name, body in parts if name == "analysis"]
-    finals = [body.strip() for name, body in parts if name == "final"]
-    reasoning = "\n".join(thoughts) if thoughts else None
+        pieces = _GLUED.split("assistant" + start)[1:]
+        parts = [(a, b, True) for a, b in zip(pieces[::2], pieces[1::2], strict=True)]
+        parts[-1] = (*parts[-1][:2], False)
+    thoughts = [(bare(body), ended) for name, body, ended in parts if name == "analysis"]
+    finals = [bare(body) for name, body, _ in parts if name == "final"]
     answer = "\n".join(finals) if finals else None
-    if reasoning is None:
+    if not thoughts:
         return SplitReasoning(None, answer, ReasoningStatus.ABSENT)
-    status = ReasoningStatus.TRUNCATED if answer is None else ReasoningStatus.CLOSED
-    return SplitReasoning(reasoning, answer, status)
+    closed = finals or thoughts[-1][1]
+    return SplitReasoning(
+        "\n".join(body for body, _ in thoughts),
+        answer,
+        ReasoningStatus.CLOSED if closed else ReasoningStatus.TRUNCATED,
+    )
 
 
 _GO_ON_BEFORE_LOWER = (
@@ -113,7 +143,9 @@ _GO_ON_BEFORE_LOWER = (
     " inc ltd dept est min max a.m p.m u.s u.k"
 )
 _ALWAYS_GO_ON = "dr mr mrs ms prof st fig eq eqs e.g i.e cf vs approx"
-_END = re.compile(r"[ \t]*\n\s*|[.!?…]+[\"'”’)\]*]*\s+|[。！？]\s*")
+# A run is read from its first character only, and whole: long runs cost no more than their length.
+_END = re.compile(r"(?<![ \t])[ \t]*+\n\s*+|(?<![.!?…])[.!?…]++[\"'”’)\]*]*+\s++|[。！？]\s*+")
+_WORD = re.compile(r"\S")
 _LABEL = re.compile(r"\s*(?:[-*#>•]\s*)*\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]\s+\Z")
 _LABELLED = re.compile(r"\d{1,3}[.)]\s")
 
@@ -128,7 +160,7 @@ def split_steps(text: str) -> list[str]:
     steps, start = [], 0
     for match in _END.finditer(text):
         end = match.end()
-        if text[start:end].strip() and _ends_step(text, start, match):
+        if _WORD.search(text, start, end) and _ends_step(text, start, match):
             steps.append(text[start:end])
             start = end
     rest = text[start:]
@@ -142,11 +174,11 @@ def split_steps(text: str) -> list[str]:
 def _ends_step(text: str, start: int, match: re.Match[str]) -> bool:
     mark = match[0]
     if "\n" in mark and not mark.lstrip().startswith((".", "!", "?", "…")):
-        return not _LABEL.fullmatch(text[start : match.end()])
+        return not _LABEL.fullmatch(text, start, match.end())
     if not mark.startswith("."):
         return True
     following = text[match.end() : match.end() + 1]
-    if _LABEL.fullmatch(text[start : match.end()]):
+    if _LABEL.fullmatch(text, start, match.end()):
         return False
     if "\n" in mark:
         return True

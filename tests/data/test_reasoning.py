@@ -33,7 +33,7 @@ HARMONY = (
         ("[THINK]a[/THINK]c", "", "a", "c", "closed"),
         (HARMONY, "", "Add them.", "It is 4.", "closed"),
         (HARMONY[: HARMONY.index("<|end|>")], "", "Add them.", None, "truncated"),
-        ("Add them.<|end|>", "<|channel|>analysis<|message|>", "Add them.", None, "truncated"),
+        ("Add them.<|end|>", "<|channel|>analysis<|message|>", "Add them.", None, "closed"),
         ("<|channel|>final<|message|>4<|return|>", "", None, "4", "absent"),
         ("analysisAdd them.assistantfinalIt is 4.", "", "Add them.", "It is 4.", "closed"),
         ("analysis of the case", "", None, "analysis of the case", "absent"),
