@@ -110,8 +110,8 @@ ENGLISH = Lexicon(
 )
 
 SPANISH = Lexicon(
-    things=r"pistas?|metadatos?|meta-datos|etiquetas?|sugerencias?|respuesta (?:sugerida|propuesta"
-    r"|indicada|marcada|proporcionada|recomendada)|opci[oó]n (?:sugerida|propuesta|indicada"
+    things=r"pistas?|hint|metadatos?|metadata|etiquetas?|sugerencias?|respuesta (?:sugerida"
+    r"|propuesta|indicada|marcada|proporcionada|recomendada)|opci[oó]n (?:sugerida|propuesta|indicada"
     r"|marcada)",
     persons=r"profesor(?:a|es)?|docente|catedr[aá]tic[oa]",
     weak=r"autor(?:a|es)?|maestr[oa]s?|expert[oa]s?|nota|indicaci[oó]n|anotaci[oó]n|comentario"
