@@ -169,6 +169,9 @@ def detectors(as_json: Json = False) -> None:
 def detect(
     name: str,
     data: Data = "mini",
+    fit_on: Annotated[
+        str | None, typer.Option(help="Another dataset to fit on; every trace of --data is scored.")
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Such as 0-3 or 0,2,5.")] = "0-3",
     output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file.")] = Path(
         "scores.parquet"
@@ -185,12 +188,15 @@ def detect(
     from faithshift_bench.targets import check_target, files_of, spare
 
     dataset = fd.open(data)
-    spare({"--output": output}, files_of(dataset))
+    labelled = None if fit_on is None else fd.open(fit_on)
+    inputs = [*files_of(dataset), *(files_of(labelled) if labelled else [])]
+    spare({"--output": output}, inputs)
     check_target(output)
     table = run_detector(
         name,
         dataset,
         parse_seeds(seeds),
+        fit_on=labelled,
         params=parse_params(param or []),
         save=save,
         progress=_progress,

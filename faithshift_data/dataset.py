@@ -80,11 +80,15 @@ class FaithShift:
             InputError: the folder has none.
         """
         if not (self.path / FOLDER).is_dir():
-            raise InputError("this dataset has no trajectories", file=self.path)
+            message = "this dataset has no trajectories; `faithshift measure` adds them"
+            raise InputError(message, file=self.path)
         return Trajectories(self._files, self.manifest.descriptors)
 
     def view(self, split: str, fold: str | None = None, needs: Sequence[str] = ("text",)) -> View:
         """What a detector may see of a split, or of one fold of validation; see ``View``.
+
+        Traces that the manifest counts as not measured are left out where descriptors or states
+        are needed.
 
         Args:
             split: ``train``, ``validation`` or ``test``.

@@ -52,6 +52,14 @@ def write(
     Raises:
         InputError: the first thing that is wrong; nothing is written then.
     """
+    fields, tables = check_own(traces, pairs)
+    return write_folder(folder, {"name": name or Path(folder).resolve().name, **fields}, tables)
+
+
+def check_own(
+    traces: Rows, pairs: Rows | None = None
+) -> tuple[dict[str, Any], dict[str, dict[str, pa.Table]]]:
+    """The manifest fields and tables that ``write`` would write; arguments and errors as there."""
     rows = [_fill_trace(row, number) for number, row in enumerate(_dicts(traces))]
     whole = {"traces": to_table("traces", rows)}
     by_id = {row["trace_id"]: row for row in rows}
@@ -70,23 +78,33 @@ def write(
         {"name": axis, "kind": Kind.PRESERVING}
         for axis in sorted({row["axis"] for row in rows if row.get("axis")} - set(kinds))
     ]
-    models = sorted({row["model_id"] for row in rows})
+    models = [_model(rows, model_id) for model_id in sorted({row["model_id"] for row in rows})]
     checked = {
         config: {split: table.filter(pc.equal(table["split"], split)) for split in SPLITS}
         for config, table in whole.items()
     }
-    problems = check_tables(checked, {axis["name"] for axis in axes}, set(models))
+    problems = check_tables(
+        checked, {axis["name"] for axis in axes}, {m["model_id"] for m in models}
+    )
     if problems:
         raise InputError(str(problems[0]))
     fields = {
-        "name": name or Path(folder).resolve().name,
         "version": "0.0.0",
         "label_rule": "given",
         "axes": axes,
-        "models": [{"model_id": model} for model in models],
+        "models": models,
         "sources": [{"name": source} for source in sorted({row["source"] for row in rows})],
     }
-    return write_folder(folder, fields, checked)
+    return fields, checked
+
+
+def _model(rows: Iterable[Mapping[str, Any]], model_id: str) -> dict[str, Any]:
+    """What all traces of a model agree in."""
+    found: dict[str, Any] = {"model_id": model_id}
+    for name in ("revision", "family"):
+        said = {row.get(f"model_{name}") for row in rows if row["model_id"] == model_id}
+        found[name] = said.pop() if len(said) == 1 else None
+    return found
 
 
 def _dicts(rows: Rows) -> list[dict[str, Any]]:

@@ -40,6 +40,8 @@ def summarise(data: FaithShift) -> dict[str, Any]:
         "splits": splits,
         "pairs": _pairs(pairs.to_pylist()),
         "interventions": data.table("interventions").num_rows,
+        "measured_with": manifest.measured_with.get("model_id"),
+        "not_measured": manifest.not_measured,
         "descriptors": sorted(manifest.descriptors),
         "bytes": sum(file.bytes for file in manifest.files.values()),
     }
@@ -61,6 +63,9 @@ def render_summary(summary: dict[str, Any]) -> str:
         for row in summary["pairs"]
     ]
     validation = summary["splits"]["validation"]
+    total = sum(part["traces"] for part in summary["splits"].values())
+    measured = total - summary["not_measured"]
+    with_model = summary["measured_with"]
     return "\n".join(
         [
             f"{summary['name']} {summary['version']}, "
@@ -75,6 +80,7 @@ def render_summary(summary: dict[str, Any]) -> str:
             "",
             f"{summary['interventions']} interventions; "
             f"descriptors: {', '.join(summary['descriptors']) or 'none'}",
+            *([f"{measured} of {total} traces measured with {with_model}"] if with_model else []),
         ]
     )
 

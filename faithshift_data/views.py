@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,11 @@ class InterventionProfile:
 
     names: tuple[str, ...]
     changed: np.ndarray
+
+    def select(self, names: Sequence[str]) -> InterventionProfile:
+        """The columns of some names, in their order."""
+        columns = [self.names.index(name) for name in names]
+        return InterventionProfile(tuple(names), _frozen(self.changed[:, columns]))
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,12 @@ class View:
             )
         return self._parts["labels"]
 
+    def with_interventions(self, names: Sequence[str]) -> View:
+        """The same rows with some interventions alone, in the order of ``names``."""
+        return replace(
+            self, _parts={**self._parts, "interventions": self.interventions.select(names)}
+        )
+
     def _part(self, name: str) -> Any:
         if name not in self.needs:
             raise InputError(f"{name} was not asked for", field="needs", got=list(self.needs))
@@ -112,6 +124,9 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
     traces = ds.table("traces", split)
     if fold is not None:
         traces = traces.filter(pc.equal(traces["fold"], fold))
+    if ds.manifest.not_measured and {"descriptors", "states"} & set(needs):
+        measured = pa.array(ds.trajectories.trace_ids, pa.string())
+        traces = traces.filter(pc.is_in(traces["trace_id"], value_set=measured))
     traces = traces.sort_by("trace_id")
     ids = traces["trace_id"].to_pylist()
     parts: dict[str, Any] = {}

@@ -125,6 +125,6 @@ def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArra
     seen = sorted(set(labels.tolist()))
     if not seen or (both and len(seen) < 2):
         expected = "labels 0 and 1" if both else "at least one label"
-        message = "nothing to learn from"
+        message = "nothing to learn from; `--fit-on mini` fits on labelled data"
         raise InputError(message, file=view.split, field="label", expected=expected, got=seen)
     return rows, labels

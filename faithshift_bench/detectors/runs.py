@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.registry import load_detector
+from faithshift_bench.detectors.transfer import check_transfer, share_interventions
 from faithshift_bench.targets import check_folder, check_target
 from faithshift_data.atomic import open_atomic
 from faithshift_data.errors import InputError
+from faithshift_data.schema import SPLITS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,19 +31,25 @@ def run_detector(
     data: FaithShift,
     seeds: Sequence[int] = (0, 1, 2, 3),
     *,
+    fit_on: FaithShift | None = None,
     params: dict[str, float | int | str] | None = None,
     save: str | Path | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> pa.Table:
     """Scores of every trace of validation and test, once a seed.
 
+    Traces that `faithshift measure` could not measure get no score from a detector that reads
+    descriptors or states.
+
     Args:
         name: a detector's name.
         data: an open dataset.
         seeds: training seeds, all different.
+        fit_on: another dataset to fit on, by its train split; traces of train are then scored, too.
+            Both must hold the same descriptors, and interventions that only one holds are left out.
         params: parameters of the detector.
         save: folder for the fitted detectors, ``save/seed-0`` and so on.
-        progress: called with a line at the start of each seed.
+        progress: called with a line at the start of each seed, and where something is left out.
 
     Returns:
         Columns trace_id, seed, score in [0, 1] (probability that the trace is faithful) and, where
@@ -50,7 +58,7 @@ def run_detector(
 
     Raises:
         InputError: unknown detector or parameter, repeated seeds, data without the parts that the
-            detector needs, or scores outside [0, 1].
+            detector needs or of another shape, or scores outside [0, 1].
     """
     import pyarrow as pa
 
@@ -61,8 +69,16 @@ def run_detector(
         raise InputError("bad seeds", field="seeds", expected=expected, got=list(seeds))
     params = params or {}
     detector = load_detector(name, **params)
-    train = data.view("train", needs=detector.needs)
-    views = [data.view(split, needs=detector.needs) for split in SCORED]
+    if fit_on is not None:
+        check_transfer(fit_on, data, detector.needs, progress)
+    train = (fit_on or data).view("train", needs=detector.needs)
+    scored = SCORED if fit_on is None else SPLITS
+    views = [data.view(split, needs=detector.needs) for split in scored]
+    if fit_on is not None and "interventions" in detector.needs:
+        train, views = share_interventions(train, views, progress)
+    left_out = sum(data.table("traces", split).num_rows for split in scored) - sum(map(len, views))
+    if left_out:
+        progress(f"not measured, and without a score: {left_out} traces")
     parts: dict[str, list[NDArray]] = {}
     for seed in seeds:
         progress(f"{name}: seed {seed}")
@@ -81,6 +97,7 @@ def run_detector(
         "detector": name,
         "revision": detector.revision,
         "params": params,
+        **({} if fit_on is None else {"fit_on": fit_on.name}),
         "reads_label_evidence": detector.reads_label_evidence,
     }
     table = pa.table({field: pa.array(np.concatenate(part)) for field, part in parts.items()})
