@@ -111,8 +111,8 @@ ENGLISH = Lexicon(
 
 SPANISH = Lexicon(
     things=r"pistas?|hint|metadatos?|metadata|etiquetas?|sugerencias?|respuesta (?:sugerida"
-    r"|propuesta|indicada|marcada|proporcionada|recomendada)|opci[oó]n (?:sugerida|propuesta|indicada"
-    r"|marcada)",
+    r"|propuesta|indicada|marcada|proporcionada|recomendada)|opci[oó]n (?:sugerida|propuesta"
+    r"|indicada|marcada)",
     persons=r"profesor(?:a|es)?|docente|catedr[aá]tic[oa]",
     weak=r"autor(?:a|es)?|maestr[oa]s?|expert[oa]s?|nota|indicaci[oó]n|anotaci[oó]n|comentario"
     r"|personal|equipo|usuario|tutora?|colega",

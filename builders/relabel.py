@@ -63,8 +63,8 @@ def relabel(data: str, rule: str, out: Path) -> Path:
     }
     manifest = asdict(dataset.manifest)
     old, counts = manifest["label_rule"], both_rules(traces, interventions)
-    audit = {"rules": audit_counts(pairs), "labels": counts}
-    manifest |= {"label_rule": rule, "audit": audit, "files": {}}
+    manifest |= {"label_rule": rule, "audit": {"rules": audit_counts(pairs)}, "files": {}}
+    manifest["counts"]["labels_by_rule"] = counts
     if rule != old:
         manifest["version"] = f"{manifest['version'].partition('+')[0]}+{rule}"
     card = _card(manifest, old, counts)

@@ -80,9 +80,8 @@ class FileInfo:
 class Manifest:
     """Contents of ``manifest.json``. Unknown keys are refused, not ignored.
 
-    ``audit`` holds what was checked: ``rules`` (pairs by axis and check), ``labels`` (traces by
-    label under each rule) and ``human`` (agreement of annotators and the labels'
-    ``residual_error``), each only where it was made.
+    ``audit`` holds what was checked: ``rules`` (pairs by axis and check) and ``human`` (agreement
+    of annotators and the labels' ``residual_error``), each only where it was made.
     """
 
     name: str

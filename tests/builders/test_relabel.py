@@ -58,7 +58,7 @@ def test_labels_are_those_that_were_counted(other: fd.FaithShift) -> None:
         x for x in (other.path / "README.md").read_text().splitlines() if "`construct` " in x
     )
     assert re.findall(r"\d+", line) == [str(n) for n in counts.values()]
-    assert other.manifest.audit["labels"]["construct"]["all"] == counts
+    assert other.manifest.counts["labels_by_rule"]["construct"]["all"] == counts
 
 
 def test_back_again_gives_the_labels_of_the_build(other: fd.FaithShift, tmp_path: Path) -> None:
