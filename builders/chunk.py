@@ -10,8 +10,8 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from builders.presets import Preset
+from builders.provenance import engine_versions
 from builders.rows import Row
 from builders.sources import Item
 from builders.weights import Weights
@@ -26,7 +27,15 @@ from faithshift_data.atomic import canonical_json, write_bytes, write_text
 
 # Raise it with every change to what Worker does or a chunk holds: older chunks are redone.
 CODE_VERSION = 2
-ENGINE_PACKAGES = ("torch", "transformers", "tokenizers")
+_UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    OSError,
+    zipfile.BadZipFile,
+)
 _BODY = ("traces", "interventions", "dropped", "errors", "tokens")
 
 
@@ -61,9 +70,9 @@ class Chunk:
             table.pop(row["trace_id"], None)  # type: ignore[attr-defined]
 
     def of_item(self, item_id: str) -> Chunk:
-        """The traces of one item with their intervention rows."""
+        """A copy of the traces of one item with their intervention rows."""
         traces = {key: row for key, row in self.traces.items() if row["item_id"] == item_id}
-        return Chunk(traces, {key: self.interventions.get(key, []) for key in traces})
+        return deepcopy(Chunk(traces, {key: self.interventions.get(key, []) for key in traces}))
 
 
 class BrokenChunk(ValueError):
@@ -89,7 +98,7 @@ def inputs_digest(
     screened = {key: _body(chunk.of_item(key)) for key, chunk in taken.items()}
     facts = {
         "code": CODE_VERSION,
-        "engine": {name: version(name) for name in ENGINE_PACKAGES},
+        "engine": engine_versions(),
         "items": [asdict(item) for item in items],
         "method": method,
         "models": [weights.revision for weights in models],
@@ -153,7 +162,7 @@ def load(path: Path) -> tuple[Chunk, dict[str, Any]]:
             chunk.descriptors = _arrays(data)
     except BrokenChunk:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise BrokenChunk(f"{path}: {type(error).__name__}: {error}") from None
     return chunk, made_by
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from builders.axes import registry
+from builders.audit import audit_counts
+from builders.axes import SECOND, registry
 from builders.card import card_text
 from builders.chunk import Chunk
+from builders.labels import both_rules
 from builders.pairs import REPEAT, make_pairs
 from builders.presets import Preset
 from builders.provenance import environment
@@ -24,7 +26,7 @@ from faithshift_data.measure import extract
 from faithshift_data.schema import SPLITS
 
 LICENCE = "CC-BY-4.0"
-_CHANNELS = {"psi": extract.CHANNELS, "scalars": getattr(extract, "SCALARS", ())}
+_CHANNELS = {"psi": extract.CHANNELS, "scalars": extract.SCALARS}
 Table = dict[str, list[Mapping[str, Any]]]
 
 
@@ -67,7 +69,8 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
     for row in traces.values():
         tables["traces"][row["split"]].append(row)
         tables["interventions"][row["split"]] += interventions[row["trace_id"]]
-    for pair in make_pairs(traces, interventions):
+    pairs = make_pairs(traces, interventions)
+    for pair in pairs:
         tables["pairs"][pair["split"]].append(pair)
     descriptors = _descriptors(made.built)
     manifest = {
@@ -79,8 +82,10 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "label_rule": preset.label_rule,
         "models": [_model(weights) for weights in models],
         "sources": _sources(made.kept),
-        "axes": _axes(),
+        "axes": _axes(models),
+        "counts": {"labels_by_rule": both_rules(traces, interventions)},
         "screening": {**made.screening, **_ledger(made)},
+        "audit": {"rules": audit_counts(pairs)},
         "seeds": {
             "items": preset.item_seed,
             "pilot": preset.pilot_seed,
@@ -156,7 +161,8 @@ def _model(weights: Weights) -> dict[str, str]:
     }
 
 
-def _axes() -> list[dict[str, str]]:
+def _axes(models: Sequence[Weights]) -> list[dict[str, str]]:
+    """The axes table; those of a second model only where there is one."""
     axes = {
         axis.name: {
             "name": axis.name,
@@ -165,6 +171,7 @@ def _axes() -> list[dict[str, str]]:
             "file": f"builders/axes/{axis.name}.py",
         }
         for axis in registry().values()
+        if axis.model != SECOND or len(models) > 1
     }
     axes[REPEAT] = {"name": REPEAT, "kind": "repeat", "mode": "regen", "file": "builders/pairs.py"}
     return list(axes.values())

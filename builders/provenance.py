@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -12,7 +14,9 @@ from typing import Any
 from builders.presets import Preset
 from builders.weights import Weights
 
-PACKAGES = ("faithshift", "torch", "transformers", "tokenizers", "numpy", "reasoning-gym")
+# What a trace's text or numbers can change with.
+ENGINES = ("torch", "transformers", "tokenizers")
+PACKAGES = ("faithshift", *ENGINES, "numpy", "reasoning-gym")
 # Instructions that decide in which order and width sums are rounded.
 _ARITHMETIC = (
     "avx2",
@@ -30,6 +34,12 @@ _ARITHMETIC = (
 
 
 @cache
+def engine_versions() -> dict[str, str | None]:
+    """Versions of all that writes, reads or translates; None where a program is not installed."""
+    return {**{name: _version(name) for name in ENGINES}, "apertium": _apertium()}
+
+
+@cache
 def machine() -> dict[str, Any]:
     """Architecture, CPU instructions relevant to rounding, versions: the maker of a chunk."""
     import torch
@@ -40,7 +50,14 @@ def machine() -> dict[str, Any]:
         "cpu_flags": [flag for flag in _ARITHMETIC if flag in _cpu_flags()],
         "threads_per_process": 1,
         "python": platform.python_version(),
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {
+            name: found
+            for name, found in {
+                **{name: _version(name) for name in PACKAGES},
+                "apertium": _apertium(),
+            }.items()
+            if found
+        },
     }
 
 
@@ -71,6 +88,15 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+@cache
+def _apertium() -> str | None:
+    program = shutil.which("apertium")
+    if program is None:
+        return None
+    said = subprocess.run([program, "-V"], capture_output=True, text=True, check=False)
+    return " ".join((said.stdout or said.stderr).split())[:80] or "unknown"
 
 
 @cache
