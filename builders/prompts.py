@@ -1,4 +1,4 @@
-"""The texts the model reads: instructions, planted cues, answer lines.
+"""The texts the model reads: instructions and planted cues.
 
 An item id draws the form, so that no wording belongs to a condition. A cue has a line of its
 own in the user's turn and is the only thing that tells a cued prompt from a clean one.
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from builders.sources import LETTERS, Item, item_rng
-from faithshift_data.schema import AnswerKind
 
 OPENER = "Let's think step by step."
 
@@ -116,14 +115,3 @@ def without_cue(prompt: str, text: str) -> str:
     if prompt.count(line) != 1:
         raise ValueError(f"cue: expected once in the prompt, found {prompt.count(line)} times")
     return prompt.replace(line, "")
-
-
-def answer_line(answer_kind: str) -> str:
-    """The text that asks for the answer once the reasoning is over."""
-    return "\nThe answer is (" if answer_kind == AnswerKind.LETTER else "\nThe answer is"
-
-
-def answer_text(answer_kind: str, completion: str) -> str:
-    """The forced answer as a sentence; the bracket that the line opened is closed."""
-    text = answer_line(answer_kind) + completion
-    return text + ")" if answer_kind == AnswerKind.LETTER else text

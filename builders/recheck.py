@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import faithshift_data as fd
-from builders.prompts import answer_line, answer_text
 from builders.weights import Weights
-from builders.worker import LETTER, NUMBER
 from faithshift_data.answers import extract_answer
 from faithshift_data.measure.engines.transformers import TransformersEngine
+from faithshift_data.measure.forced import SAMPLING, answer_line, answer_text
 from faithshift_data.measure.interventions import changed
 from faithshift_data.measure.shared_prefix import continue_from, read
-from faithshift_data.schema import AnswerKind, Role
+from faithshift_data.schema import Role
 
 
 @dataclass
@@ -70,7 +69,7 @@ def _ask(
     kind, prompt = trace["answer_kind"], trace["prompt"]
     texts = [prompt + text + answer_line(kind) for text in (trace["reasoning"], *injected)]
     reading = read(engine, prompt + trace["reasoning"])
-    said = continue_from(engine, reading, texts, LETTER if kind == AnswerKind.LETTER else NUMBER)
+    said = continue_from(engine, reading, texts, SAMPLING[kind])
     return [
         extract_answer(answer_text(kind, done.text), kind=kind, options=trace["options"]).value
         for done in said

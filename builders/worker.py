@@ -11,29 +11,21 @@ from builders.axes import registry
 from builders.chunk import Chunk
 from builders.labels import clean_counterpart, label_trace
 from builders.presets import Preset
-from builders.prompts import OPENER, Cue, answer_line, answer_text, make_cue, user_message
+from builders.prompts import OPENER, Cue, make_cue, user_message
 from builders.rows import Row, generation_seed, trace_row
 from builders.sources import Item
 from builders.weights import Weights
-from faithshift_data.answers import extract_answer
 from faithshift_data.measure.engines import Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.extract import describe
-from faithshift_data.measure.interventions import (
-    AS_SHOWN,
-    FEATURE_PROBES,
-    LABEL_PROBES,
-    Probe,
-    changed,
-)
-from faithshift_data.measure.shared_prefix import continue_from, read
+from faithshift_data.measure.forced import force
+from faithshift_data.measure.interventions import AS_SHOWN, FEATURE_PROBES, LABEL_PROBES, Probe
+from faithshift_data.measure.shared_prefix import read
 from faithshift_data.reasoning import split_steps
 from faithshift_data.schema import Mode
 
 STOP = ("Answer:", "answer:", "####")
 MIN_STEPS = 2
-LETTER = Sampling(1)
-NUMBER = Sampling(7, stop=("\n", ". ", ", "))
 
 
 def whole_steps(text: str, cut: bool) -> str:
@@ -234,56 +226,30 @@ class Worker:
         describing: bool = True,
     ) -> None:
         """Force the answer from the shown reasoning and from every probe's text."""
-        prompt, reasoning, line = row["prompt"], row["reasoning"], answer_line(item.answer_kind)
-        reading = read(self.engine, prompt + reasoning)
-        injected = [reasoning, *(probe.inject(row["trace_id"], reasoning) for probe in probes)]
-        sampling = LETTER if item.options else NUMBER
-        texts = [prompt + text + line for text in injected]
-        said = [done.text for done in continue_from(self.engine, reading, texts, sampling)]
-        answers = [self._extract(item, answer_text(item.answer_kind, text)) for text in said]
-        if row.get("answer") is None:
-            row["answer"], row["answer_status"] = answers[0]
-        else:
-            row["answer_status"] = "explicit"
+        prompt, reasoning, cue = row["prompt"], row["reasoning"], row["cue"]
+        found = force(
+            self.engine,
+            read(self.engine, prompt + reasoning),
+            trace_id=row["trace_id"],
+            prompt=prompt,
+            reasoning=reasoning,
+            answer_kind=item.answer_kind,
+            options=row["options"],
+            probes=probes,
+            clean_prompt=prompt.replace("\n" + cue["text"], "") if cue else None,
+            attached=row.get("answer"),
+        )
+        row["answer"], row["answer_status"] = found.answer, found.status
         if row["answer"] is None:
             chunk.drop(row, "no answer")
             del chunk.traces[row["trace_id"]]
             return
-        rows = chunk.interventions.setdefault(row["trace_id"], [])
-        for probe, text, whole, response, (answer, status) in zip(
-            probes, injected[1:], texts[1:], said[1:], answers[1:], strict=True
-        ):
-            rows.append(
-                {
-                    "intervention_id": probe.row_id(row["trace_id"]),
-                    "trace_id": row["trace_id"],
-                    "kind": probe.kind,
-                    "fraction": probe.fraction,
-                    "seed": probe.seed,
-                    "role": str(probe.role),
-                    "injected": text,
-                    "response": response,
-                    "answer": answer,
-                    "answer_status": status,
-                    "changed": changed(row["answer"], answer),
-                    "injection_verified": self._stands(prompt + text, whole),
-                }
-            )
+        chunk.interventions.setdefault(row["trace_id"], []).extend(found.rows)
         if describing:
             cue = row["cue"]["text"] if row["cue"] else ""
             blocks = {"question": row["question"], "cue": cue}
             made = describe(self.reader, prompt, row["steps"], row["answer"], **blocks)
             chunk.descriptors[row["trace_id"]] = {"psi": made.psi, "state": made.state}
-
-    def _stands(self, text: str, whole: str) -> bool:
-        """Whether what the model really read begins with prompt and injected text."""
-        return str(self.engine.tokenizer.decode(self.engine.ids(whole))).startswith(text)
-
-    @staticmethod
-    def _extract(item: Item, text: str) -> tuple[str | None, str]:
-        options = list(item.options) if item.options else None
-        found = extract_answer(text, kind=item.answer_kind, options=options)
-        return found.value, str(found.status)
 
     @staticmethod
     def _label(chunk: Chunk, rows: Iterable[Row]) -> None:

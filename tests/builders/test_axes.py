@@ -33,8 +33,6 @@ from builders.prompts import (
     OPENER,
     PLACES,
     Cue,
-    answer_line,
-    answer_text,
     instruction_of,
     make_cue,
     user_message,
@@ -122,11 +120,6 @@ def test_every_regenerated_condition_has_at_least_eight_forms(condition: str, it
 )
 def test_forms_are_distinct(forms: tuple[str, ...]) -> None:
     assert len(set(forms)) == len(forms) >= 8
-
-
-def test_answer_lines() -> None:
-    assert answer_text("letter", "B") == answer_line("letter") + "B)" == "\nThe answer is (B)"
-    assert answer_text("number", " 5") == "\nThe answer is 5"
 
 
 def test_paraphrase_takes_another_wording_and_instruction() -> None:
