@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faithshift_data import InputError, split_reasoning, split_steps
-from faithshift_data.reasoning import DELIMITERS
+from faithshift_data.reasoning import DELIMITERS, STYLES
 
+CHATML = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
 HARMONY = (
     "<|channel|>analysis<|message|>Add them.<|end|><|start|>assistant"
     "<|channel|>final<|message|>It is 4.<|return|>"
@@ -37,6 +38,59 @@ HARMONY = (
         ("<|channel|>final<|message|>4<|return|>", "", None, "4", "absent"),
         ("analysisAdd them.assistantfinalIt is 4.", "", "Add them.", "It is 4.", "closed"),
         ("analysis of the case", "", None, "analysis of the case", "absent"),
+        # The template opened the block (P24), or the user only wrote of one (P28).
+        ("a b</think>c", CHATML + "<think>\n", "a b", "c", "closed"),
+        ("b</think>c", CHATML + "<think>a ", "b", "c", "closed"),
+        ("It is a tag.", "What is <think>?" + CHATML, None, "It is a tag.", "absent"),
+        ("It is a tag.", "[INST] Say <think> [/INST]", None, "It is a tag.", "absent"),
+        ("c", CHATML + "<think>\n\n</think>\n\n", None, "c", "absent"),
+        ("<think>a</think>c", "Never write </think>." + CHATML, "a", "c", "closed"),
+        # Cut off (P25), even where special tokens follow.
+        ("a b<|eot_id|>", CHATML + "<think>", "a b", None, "truncated"),
+        ("", CHATML + "<think>", "", None, "truncated"),
+        # Closed, and then nothing.
+        ("a</think>", CHATML + "<think>", "a", "", "closed"),
+        # Special tokens at the ends belong to neither part.
+        ("<think>a</think>c<|im_end|>\n", "", "a", "c", "closed"),
+        ("<s><think>a</think>c</s>", "", "a", "c", "closed"),
+        ("<|begin_of_text|>just c<|eot_id|>", "", None, "just c", "absent"),
+        # The first delimiter in the output tells the style.
+        ("<reasoning>a</reasoning>c </think>", "", "a", "c </think>", "closed"),
+        ("Well: <think>a</think>c", "", "a", "c", "closed"),
+        # Harmony: glued by a decoder that skips special tokens, prefilled, with a tool call.
+        ("analysisa assistantcommentaryb assistantfinalc", "", "a", "c", "closed"),
+        ("analysisa assistantanalysisb assistantfinalc", "", "a\nb", "c", "closed"),
+        (
+            "b<|end|><|start|>assistant<|channel|>final<|message|>c<|return|>",
+            "<|start|>assistant<|channel|>analysis<|message|>a ",
+            "b",
+            "c",
+            "closed",
+        ),
+        ("c<|return|>", "<|start|>assistant<|channel|>final<|message|>", None, "c", "absent"),
+        (
+            "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=f "
+            "<|constrain|>json<|message|>{}<|call|>",
+            "",
+            "a",
+            None,
+            "closed",
+        ),
+        (
+            "<|channel|>analysis<|message|>if a < b, then <|end|><|start|>assistant"
+            "<|channel|>final<|message|>c",
+            "",
+            "if a < b, then",
+            "c",
+            "closed",
+        ),
+        (
+            "analysis by the assistant, final draft",
+            "",
+            None,
+            "analysis by the assistant, final draft",
+            "absent",
+        ),
     ],
 )
 def test_split_reasoning(
@@ -53,6 +107,55 @@ def test_every_registered_pair_is_recognised_and_can_be_forced(style: str) -> No
         found = split_reasoning(f"{opener}why{closer}what", style=name)
         assert (found.reasoning, found.answer_text) == ("why", "what")
     assert split_reasoning(f"{opener}why{closer}what", style="none").reasoning is None
+
+
+def test_glued_harmony_without_an_answer_must_be_named() -> None:
+    found = split_reasoning("analysisWe add", style="harmony")
+    assert (found.reasoning, found.answer_text, found.status) == ("We add", None, "truncated")
+    assert split_reasoning("analysisWe add").reasoning is None
+
+
+def rendered(style: str, reasoning: str, answer: str) -> str:
+    if style == "harmony":
+        channels = {"analysis": f"{reasoning}<|end|>", "final": f"{answer}<|return|>"}
+        return "<|start|>assistant".join(
+            f"<|channel|>{name}<|message|>{text}" for name, text in channels.items()
+        )
+    if style == "none":
+        return answer
+    opener, closer = DELIMITERS[style]
+    return f"{opener}\n{reasoning}\n{closer}\n\n{answer}"
+
+
+PLAIN = st.text(st.characters(exclude_characters="<>|[]◁▷", exclude_categories=["Cs"])).map(
+    str.strip
+)
+TAGS = [tag for pair in DELIMITERS.values() for tag in pair]
+TAGS += ["<|channel|>", "analysis", "final", "<|message|>", "<|end|>", "assistant", "</s>", "\n"]
+TAGGED = st.lists(st.sampled_from(TAGS) | st.text(max_size=4), max_size=12).map("".join)
+
+
+@given(st.sampled_from(STYLES[1:]), PLAIN, PLAIN, st.sampled_from(["", "<|im_end|>", "</s>\n"]))
+def test_what_a_style_renders_is_split_into_the_same_parts(
+    style: str, reasoning: str, answer: str, end: str
+) -> None:
+    output = rendered(style, reasoning, answer) + end
+    found = split_reasoning(output, style=style)
+    assert found.answer_text == answer
+    assert found.reasoning == (None if style == "none" else reasoning)
+    if style not in ("none", "harmony"):
+        opener = DELIMITERS[style][0]
+        assert split_reasoning(output) == found
+        assert split_reasoning(output.removeprefix(opener), prompt_tail=CHATML + opener) == found
+
+
+@given(TAGGED | st.text(), TAGGED | st.text(), st.sampled_from(STYLES))
+def test_any_output_is_split(output: str, tail: str, style: str) -> None:
+    found = split_reasoning(output, prompt_tail=tail, style=style)
+    assert (found.reasoning is None) == (found.status == "absent")
+    assert found.status != "truncated" or found.answer_text is None
+    for part in (found.reasoning, found.answer_text):
+        assert part is None or part == part.strip()
 
 
 def test_unknown_style() -> None:
@@ -82,8 +185,17 @@ def test_steps(steps: list[str]) -> None:
     assert split_steps("".join(steps)) == steps
 
 
-@given(st.text(alphabet="aB1.?!\n ()-*。\t", max_size=80))
+@given(st.text(alphabet="aB1.?!\n ()-*。\t", max_size=80) | st.text())
 def test_steps_cover_the_text_and_none_is_blank(text: str) -> None:
     steps = split_steps(text)
     assert "".join(steps) == text
     assert all(step.strip() for step in steps) or len(steps) == 1
+
+
+@pytest.mark.parametrize(
+    "piece", [".", " ", "\n", " \n", "a. ", "1. ", ". ", "!)", "...\n", "\t.\n"]
+)
+def test_long_repetitions_end(piece: str) -> None:
+    text = "x" + piece * (50_000 // len(piece))
+    assert "".join(split_steps(text)) == text
+    assert split_reasoning(text, prompt_tail=text).status == "absent"
