@@ -7,13 +7,12 @@ from typing import Any
 
 from builders.axes import Axis
 from builders.sources import Item, item_rng
+from faithshift_data.measure.rewording import reword
 from faithshift_data.schema import Kind, Mode
 
 
 def edit(item: Item, anchor: Mapping[str, Any]) -> str | None:
     """The reasoning reworded by rule; None where no rule applies."""
-    from faithshift_data.measure.rewording import reword
-
     reasoning = str(anchor["reasoning"])
     new = reword(reasoning, item_rng(item.item_id, "paraphrase_edit"))
     return None if new.split() == reasoning.split() else new
