@@ -23,8 +23,8 @@ _BOX_GOES_ON = re.compile(r"\s*(?:[).:]|\Z|(?:,|and\b|or\b|/)\s*[A-Z]\b)")
 _GOES_ON = re.compile(r"\s+(?:because|since|as|is|and|or)\b")
 _LOWER_WORD = re.compile(r"\s+[a-z]")
 _WRONG = re.compile(
-    r"\)?\s*(?:(?:is|are|was)\s+(?:not|wrong|incorrect|false)|(?:can|could|does)\s?(?:not|never)"
-    r"|(?:is|can|does|do)n?'t)\b"
+    r"\)?\s*(?:(?:is|are|was)\s+(?:not|wrong|incorrect|false)|(?:can|could)\s?(?:not|never)"
+    r"|(?:isn|can)'t)\b"
 )
 _BRACKETED = re.compile(r"(?<![\w)])[(\[]\s*([A-Za-z])\s*[)\]]")
 _OTHER = re.compile(
@@ -40,7 +40,13 @@ _ALONE = re.compile(r"[(\[\"']?\s*([A-Za-z])\s*[)\]\"'.:]*")
 _LEADING = re.compile(
     r"[(\[]?([A-Z])(?:[)\],:](?!\w)|\.(?!\w)(?P<dot>\s+[a-z].*)?|\s*\n|\s+(?:because|since|as)\b)"
 )
-_LIST_LABEL = re.compile(r"[(\[][a-z][)\]]\s")
+_LABEL = re.compile(r"(?m)^[(\[]?([A-Z])[)\].:]")
+_SMALL_LABEL = re.compile(r"[(\[][a-z][)\]]\s")
+_CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|best|correct|closest|right|must|answer|leaves|only|most)\b"
+    r"|[(\[][A-Za-z][)\]]\W*\Z",
+    re.I,
+)
 
 
 def read_letter(window: str, options: Sequence[str] | None, mark: str) -> ExtractedAnswer | None:
@@ -111,8 +117,10 @@ def _of_reply(text: str, options: Sequence[str] | None) -> ExtractedAnswer | Non
     concluded = [a or b for a, b in _CONCLUDED.findall(text)]
     if concluded:
         return _one(concluded[-1:], options, "concluded")
+    # A reply that goes through the options one by one opens and closes with no answer.
+    listing = len(set(_LABEL.findall(text))) > 1
     leading = _LEADING.match(text)
-    if leading and _leads(leading, options):
+    if leading and not listing and _leads(leading, options):
         other = _OTHER.match(text, leading.end())
         letters = [leading[1]] + ([other[1] or other[2] or other[3]] if other else [])
         return _one(letters, options, "leading letter")
@@ -121,7 +129,11 @@ def _of_reply(text: str, options: Sequence[str] | None) -> ExtractedAnswer | Non
         if option:
             return explicit(option, "whole reply" if line == text else "a line of its own")
     last = last_sentence(text)
-    return None if _LIST_LABEL.match(last) else _bracketed(last, options, "last sentence")
+    if _SMALL_LABEL.match(last) or (listing and _LABEL.match(last)):
+        return None
+    if not (_CONCLUDES.search(last) or rejects_options(last)):
+        return None
+    return _bracketed(last, options, "last sentence")
 
 
 def _leads(leading: re.Match[str], options: Sequence[str] | None) -> bool:

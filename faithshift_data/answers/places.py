@@ -19,6 +19,7 @@ _SAY = (
     r"(?:\s+(?:(?:the|this|your)\s+question|that)\b)?\s*:?"
 )
 _PHRASE = (
+    rf"(?P<other>\b(?:each|every|any|wrong|incorrect|which|whose)\s+(?:answer\s+)?(?:{_NOUN})\b)|"
     rf"\b(?:{_NOUN}|{_VERB_ONLY})\b{_OF_WHAT}{_ADJECTIVE}\s*"
     rf"{_VERB}\b(?!\s*(?:not|n't|neither)\b)\s*:?"
     rf"|\b(?:{_NOUN}|conclusion|rating|score|grade)\b{_OF_WHAT}{_ADJECTIVE}\s*:|\banswer\s*="
@@ -71,7 +72,7 @@ def stated(text: str, kind: str) -> Iterator[tuple[str, str]]:
 
     A mark is ``boxed``, ``labelled`` (a colon stands before the window) or ``stated``.
     """
-    phrases = _STATES[AnswerKind(kind)].finditer(text)
+    phrases = (m for m in _STATES[AnswerKind(kind)].finditer(text) if m["other"] is None)
     places: list[tuple[int, int, str | None]] = [(m.start(), m.end(), None) for m in phrases]
     places += [(at, at, content) for at, content in boxes(text)]
     limit = len(text)
