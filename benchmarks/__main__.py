@@ -18,6 +18,7 @@ from pathlib import Path
 BENCHMARKS = {
     "bootstrap_vs_pandas": "benchmarks.bootstrap",
     "evaluate_10m_vs_scan": "benchmarks.evaluate",
+    "interventions_vs_one_by_one": "benchmarks.interventions",
 }
 RESULTS = Path(__file__).parent / "results.json"
 RUN = """
