@@ -118,9 +118,14 @@ def dropped(chunks: Iterable[Chunk]) -> dict[str, dict[str, int]]:
 
 
 def errors(chunks: Iterable[Chunk]) -> dict[str, Any]:
-    """Rows that failed: how many, and the first three reasons in the order of their ids."""
+    """Rows that failed: how many, by condition, and the first three in the order of their ids."""
     found = {key: reason for chunk in chunks for key, reason in chunk.errors.items()}
-    return {"count": len(found), "first": [f"{key}: {found[key]}" for key in sorted(found)[:3]]}
+    conditions = Counter(reason.split(":", 1)[0] for reason in found.values())
+    return {
+        "count": len(found),
+        "by_condition": dict(sorted(conditions.items())),
+        "first": [f"{key}: {found[key]}" for key in sorted(found)[:3]],
+    }
 
 
 def _said(made: Made) -> str:

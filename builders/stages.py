@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from builders.axes import registry
 from builders.chunk import BrokenChunk, Chunk, chunk_path, inputs_digest, load
 from builders.package import Made, dropped, errors, package
 from builders.pool import BuildError, Job, Pool
@@ -21,6 +22,7 @@ from builders.presets import Preset
 from builders.screening import select, summary, yields
 from builders.shards import Shard
 from builders.sources import Item, draw_items
+from builders.translate import translate
 from builders.weights import Weights
 
 WHOLE = Shard()
@@ -46,6 +48,7 @@ def build(preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: in
 
     Raises:
         FileExistsError: the folder exists and is not empty.
+        FileNotFoundError: a program that translates is not installed.
         BuildError: chunks could not be made.
     """
     made = _make(preset, models, out, workers, WHOLE)
@@ -81,6 +84,9 @@ def _make(
     """Screen, select, build."""
     if out.exists() and any(out.iterdir()):
         raise FileExistsError(f"{out}: exists and is not empty")
+    for language in sorted({axis.language for axis in registry().values()} - {"en"}):
+        # Whether the engine is there: the hours of screening come before it is used.
+        translate(["One."], language)
     pilot = draw_items(preset.pilot_per_domain, preset.pilot_seed)
     items = list(draw_items(preset.candidates_per_domain, preset.item_seed, exclude=pilot))
     with Pool(preset, models, workers) as pool:
