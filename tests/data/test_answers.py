@@ -132,6 +132,7 @@ def test_unknown_kind() -> None:
         extract_answer("x", kind="word")
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(-(10**9), 10**9))
 def test_repeated_boxes_equal_one(times: int, number: int) -> None:
     text = f"\\boxed{{{number:,}}} " * times
@@ -158,6 +159,7 @@ def test_a_letter_or_number_is_its_own_answer(text: str, kind: str, options: lis
         assert extract_answer(value, kind=kind, options=options).value == value
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_a_stated_answer_wins_over_any_text_before_it(before: str) -> None:
     text = before + "\nThe answer is (C)."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithshift_data import InputError, split_reasoning, split_steps
@@ -135,6 +135,7 @@ TAGS += ["<|channel|>", "analysis", "final", "<|message|>", "<|end|>", "assistan
 TAGGED = st.lists(st.sampled_from(TAGS) | st.text(max_size=4), max_size=12).map("".join)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STYLES[1:]), PLAIN, PLAIN, st.sampled_from(["", "<|im_end|>", "</s>\n"]))
 def test_what_a_style_renders_is_split_into_the_same_parts(
     style: str, reasoning: str, answer: str, end: str
@@ -149,6 +150,7 @@ def test_what_a_style_renders_is_split_into_the_same_parts(
         assert split_reasoning(output.removeprefix(opener), prompt_tail=CHATML + opener) == found
 
 
+@settings(deadline=None)
 @given(TAGGED | st.text(), TAGGED | st.text(), st.sampled_from(STYLES))
 def test_any_output_is_split(output: str, tail: str, style: str) -> None:
     found = split_reasoning(output, prompt_tail=tail, style=style)
@@ -185,6 +187,7 @@ def test_steps(steps: list[str]) -> None:
     assert split_steps("".join(steps)) == steps
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="aB1.?!\n ()-*。\t", max_size=80) | st.text())
 def test_steps_cover_the_text_and_none_is_blank(text: str) -> None:
     steps = split_steps(text)
