@@ -1,0 +1,125 @@
+"""A model in a local folder: what it is called, what its weights are, and its engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from faithshift_data.atomic import canonical_json, sha256_file
+from faithshift_data.errors import InputError
+
+if TYPE_CHECKING:
+    from faithshift_data.measure.engines.transformers import TransformersEngine
+
+DTYPES = ("float32", "bfloat16", "float16")
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+BESIDE = ("config.json", "generation_config.json", "tokenizer*", "vocab*", "merges.txt", "*.jinja")
+BATCH = 8
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A causal language model in the Hugging Face layout; nothing is ever downloaded.
+
+    Attributes:
+        path: the folder.
+        dtype: arithmetic of the weights.
+        model_id: the folder's name.
+        revision: ``sha256:`` and a digest over all files that it computes with.
+        family: its ``model_type``.
+    """
+
+    path: Path
+    dtype: str
+    model_id: str
+    revision: str
+    family: str
+
+    @classmethod
+    def open(cls, path: str | Path, dtype: str = "float32") -> LocalModel:
+        """Identify the model of a folder; its weights are hashed, not loaded.
+
+        Raises:
+            InputError: no such folder, none with a model in it, or an unknown dtype.
+        """
+        path = Path(path)
+        if dtype not in DTYPES:
+            raise InputError("unknown", field="--dtype", expected=list(DTYPES), got=dtype)
+        if not path.is_dir():
+            raise InputError("no such folder; models are not downloaded", field="--model", got=path)
+        if not any(file for pattern in WEIGHTS for file in path.glob(pattern)):
+            expected = "config.json, tokenizer and " + " or ".join(WEIGHTS)
+            raise InputError("no weights", file=path, field="--model", expected=expected)
+        try:
+            config = json.loads((path / "config.json").read_text("utf-8"))
+            family = str(config["model_type"])
+        except (OSError, ValueError, KeyError, TypeError):
+            expected = "config.json with model_type"
+            raise InputError("no model", file=path, field="--model", expected=expected) from None
+        names = {file for pattern in (*WEIGHTS, *BESIDE) for file in path.glob(pattern)}
+        files = {file.name: sha256_file(file) for file in sorted(names) if file.is_file()}
+        digest = hashlib.sha256(canonical_json(files).encode()).hexdigest()
+        return cls(path, dtype, path.resolve().name, f"sha256:{digest}", family)
+
+    @property
+    def row(self) -> dict[str, str]:
+        """The columns of a trace that name its model."""
+        return {
+            "model_id": self.model_id,
+            "model_revision": self.revision,
+            "model_family": self.family,
+        }
+
+    @cached_property
+    def engine(self) -> TransformersEngine:
+        """The model in memory, with attention weights that can be read.
+
+        Raises:
+            InputError: torch or transformers is not installed, or the model cannot be loaded.
+        """
+        need_packages()
+        from faithshift_data.measure.engines.transformers import TransformersEngine
+
+        try:
+            return TransformersEngine(
+                self.path, dtype=self.dtype, batch_size=BATCH, attention="eager"
+            )
+        except Exception as error:  # noqa: BLE001 - whatever a folder's content provokes
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"cannot be loaded: {reason[:300]}", file=self.path) from error
+
+    def chat(self, message: str) -> str:
+        """A user message in the model's chat template, up to where the model begins.
+
+        Raises:
+            InputError: the tokenizer has no template.
+        """
+        if not self.engine.tokenizer.chat_template:
+            raise InputError("the tokenizer has no chat template", file=self.path, field="--chat")
+        return self.engine.render(message)
+
+    @cached_property
+    def versions(self) -> dict[str, Any]:
+        """Versions of the packages that computed."""
+        import platform
+        from importlib.metadata import version
+
+        names = ("faithshift", "torch", "transformers", "tokenizers", "numpy")
+        return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def need_packages() -> None:
+    """Refuse to go on without torch and transformers.
+
+    Raises:
+        InputError: naming the extra that brings them.
+    """
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise InputError(f"{error}; pip install 'faithshift[measure]'", field="--model") from error
