@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from builders.axes import all_axes, language_asked
+from builders.axes import language_asked, registry
 from builders.deltas import deltas
 from builders.pair_checks import check_pair
 from faithshift_data.schema import Kind, Role, stable_id
@@ -94,7 +94,7 @@ def kind_of(axis: str, left: int | None, right: int | None) -> tuple[Kind, str |
     unknown = left is None or right is None
     if axis == REPEAT:
         return Kind.REPEAT, _unequal(left, right)
-    made = next(made for made in all_axes().values() if made.name == axis)
+    made = next(made for made in registry().values() if made.name == axis)
     if made.mixed:
         kind = Kind.ALTERING if not unknown and left != right else Kind.PRESERVING
         return kind, "label unknown" if unknown else None

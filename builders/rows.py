@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from builders.prompts import Cue
@@ -20,12 +21,17 @@ def trace_row(
     question: str,
     prompt: str,
     cue: Cue | None,
-    model: dict[str, str],
+    model: Mapping[str, str],
+    rule: LabelRule = LabelRule.CONSTRUCT_CAUSAL,
+    options: Sequence[str] | None = None,
     axis: str | None = None,
     mode: str | None = None,
     anchor_id: str | None = None,
 ) -> Row:
-    """A trace before it has a reasoning; its id follows from what was asked of whom."""
+    """A trace before it has a reasoning; its id follows from what was asked of whom.
+
+    ``options`` are those that the prompt prints, where they are not the item's own.
+    """
     trace_id = stable_id(
         "t", item.item_id, model["revision"], condition, axis, anchor_id, gen_index
     )
@@ -43,16 +49,17 @@ def trace_row(
         "anchor_id": anchor_id,
         "gen_index": gen_index,
         "question": question,
-        "options": list(item.options) if item.options else None,
+        "options": list(options or item.options or ()) or None,
         "answer_kind": item.answer_kind,
         "gold": item.gold,
         "cue": cue.row() if cue else None,
         "prompt": prompt,
-        "label_rule": str(LabelRule.CONSTRUCT_CAUSAL),
+        "label_rule": str(rule),
         "licence": item.licence,
     }
 
 
-def generation_seed(trace_id: str) -> int:
-    """The sampling seed of a trace: a function of its id, below 2**31."""
-    return int.from_bytes(hashlib.sha256(f"{trace_id}/generate".encode()).digest()[:4], "big") >> 1
+def generation_seed(trace_id: str, attempt: int = 0) -> int:
+    """The sampling seed of a trace's attempt: a function of its id, below 2**31."""
+    key = f"{trace_id}/generate" + (f"/{attempt}" if attempt else "")
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") >> 1

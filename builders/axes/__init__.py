@@ -7,7 +7,7 @@ what the axis is meant to be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -92,8 +92,8 @@ class Axis:
 
 
 @cache
-def all_axes() -> dict[str, Axis]:
-    """Every axis by the condition of its partners, in the order of the manifest."""
+def registry() -> dict[str, Axis]:
+    """Every axis by the condition of its partners; an edit of edited traces comes after them."""
     from builders.axes import (
         budget,
         causal_truncation,
@@ -125,33 +125,6 @@ def all_axes() -> dict[str, Axis]:
     return {axis.condition: axis for axis in axes}
 
 
-# Axes that the worker cannot run yet.
-NEW = (
-    "paraphrase_edit",
-    "language",
-    "budget_cap",
-    "budget_brief",
-    "model_family",
-    "cue_silencing",
-)
-
-
-def registry() -> dict[str, Axis]:
-    """The axes of a build by the condition of their partners."""
-    return {name: axis for name, axis in all_axes().items() if name not in NEW}
-
-
 def language_asked(axis: str | None) -> str:
     """The language that partners on an axis reason in; English for anchors and repeats."""
-    return next((made.language for made in all_axes().values() if made.name == axis), "en")
-
-
-def edit_rounds(axes: Mapping[str, Axis]) -> tuple[Sequence[Axis], Sequence[Axis]]:
-    """The axes that edit: first those of written traces, then those of edited ones.
-
-    Between the two the first partners have to be labelled.
-    """
-    edits = [axis for axis in axes.values() if axis.edit]
-    made = {axis.condition for axis in edits}
-    later = [axis for axis in edits if made & set(axis.anchors)]
-    return [axis for axis in edits if axis not in later], later
+    return next((made.language for made in registry().values() if made.name == axis), "en")

@@ -29,7 +29,7 @@ AXIS = Axis(
     "causal_truncation",
     Kind.ALTERING,
     Mode.EDIT,
-    anchors={"base": (0, 1), "cued_base": (0, 1)},
+    anchors={"base": (0,), "cued_base": (0,)},
     edit=edit,
     needs_label=1,
     keeps_answer=True,

@@ -40,7 +40,7 @@ AXIS = Axis(
     "cue_verbalization",
     Kind.ALTERING,
     Mode.EDIT,
-    anchors={"cued_base": (0, 1), "hint_format": (0,)},
+    anchors={"cued_base": (0,), "hint_format": (0,)},
     edit=edit,
     needs_label=0,
 )

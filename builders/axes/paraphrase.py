@@ -20,5 +20,6 @@ AXIS = Axis(
     Kind.PRESERVING,
     Mode.REGEN,
     anchors={"base": (0,), "cued_base": (0,)},
+    one_of=True,
     turn=turn,
 )

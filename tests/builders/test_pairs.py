@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders.axes import all_axes
+from builders.axes import registry
 from builders.pair_checks import CHECKS, SIMILAR
 from builders.pairs import make_pairs
 
@@ -36,7 +36,7 @@ def trace(trace_id: str, label: int | None, **more: Any) -> dict[str, Any]:
 
 
 def partner(axis: str, label: int | None, **more: Any) -> dict[str, Any]:
-    mode = str(next(made for made in all_axes().values() if made.name == axis).mode)
+    mode = str(next(made for made in registry().values() if made.name == axis).mode)
     new = {"reasoning": OTHER, "prompt": "p" if mode == "edit" else "q"}
     place = {"axis": axis, "condition": axis, "mode": mode, "anchor_id": "t-a"}
     return trace("t-b", label, **(place | new | more))
@@ -86,7 +86,7 @@ def test_verification(
     assert (pair["verified"], pair["direction"]) == (verified, direction)
     assert pair["dropped_because"] == reason
     assert (pair["anchor_label"], pair["partner_label"]) == (left, right)
-    assert pair["kind"] == str(all_axes()[axis].kind)
+    assert pair["kind"] == str(registry()[axis].kind)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_budget_that_shortens_nothing_is_dropped() -> None:
 
 
 def test_every_axis_has_its_checks_and_every_check_is_listed() -> None:
-    assert set(CHECKS) == {axis.name for axis in all_axes().values()} | {"repeat"}
+    assert set(CHECKS) == {axis.name for axis in registry().values()} | {"repeat"}
     for axis in CHECKS:
         if axis != "repeat":
             known = {"t-b": 0.0}

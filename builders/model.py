@@ -1,0 +1,38 @@
+"""A model as the stages use it: it writes in one arithmetic and is read in another."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from builders.presets import Preset
+from builders.weights import Weights
+from faithshift_data.measure.engines.transformers import TransformersEngine
+
+
+class Model:
+    """One set of weights; each engine is loaded when it is first needed.
+
+    Attributes:
+        info: the columns a trace says of its model, without the prefix ``model_``.
+    """
+
+    def __init__(self, weights: Weights, preset: Preset) -> None:
+        """Remember where the weights are."""
+        self.weights, self.preset = weights, preset
+        self.info = {
+            "model_id": weights.model_id,
+            "revision": weights.revision,
+            "family": weights.family,
+        }
+
+    @cached_property
+    def writer(self) -> TransformersEngine:
+        """Generates reasonings; sampling hides what low precision does to them."""
+        return TransformersEngine(self.weights.path, dtype=self.preset.writer_dtype)
+
+    @cached_property
+    def reader(self) -> TransformersEngine:
+        """Reads traces and answers from them, where rounding would decide near-tied answers."""
+        return TransformersEngine(
+            self.weights.path, dtype=self.preset.reader_dtype, attention="eager"
+        )
