@@ -14,6 +14,7 @@ from builders.audit import audit_counts
 from builders.axes import SECOND, registry
 from builders.card import card_text
 from builders.chunk import Chunk
+from builders.deltas import semantic_distances
 from builders.labels import both_rules
 from builders.pairs import REPEAT, make_pairs
 from builders.presets import Preset
@@ -69,7 +70,8 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
     for row in traces.values():
         tables["traces"][row["split"]].append(row)
         tables["interventions"][row["split"]] += interventions[row["trace_id"]]
-    pairs = make_pairs(traces, interventions)
+    semantic = semantic_distances(make_pairs(traces, interventions), traces)
+    pairs = make_pairs(traces, interventions, semantic)
     for pair in pairs:
         tables["pairs"][pair["split"]].append(pair)
     descriptors = _descriptors(made.built)
@@ -90,7 +92,8 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
             "items": preset.item_seed,
             "pilot": preset.pilot_seed,
             "attempts": preset.attempts,
-            "generation": "first 31 bits of sha256(trace_id/generate)",
+            "generation": "first 31 bits of sha256(trace_id/generate), of a later attempt k of "
+            "sha256(trace_id/generate/k)",
         },
         "environment": environment(preset, models, made.makers),
         "descriptors": _described(descriptors),

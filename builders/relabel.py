@@ -55,7 +55,8 @@ def relabel(data: str, rule: str, out: Path) -> Path:
         clean = clean_counterpart(row, traces)
         label = label_trace(row, clean, interventions[trace_id], LabelRule(rule))
         row |= {"label": label.value, "label_evidence": label.evidence, "label_rule": rule}
-    pairs = make_pairs(traces, interventions)
+    measured = {row["pair_id"]: row["deltas"]["semantic"] for row in _rows(dataset, "pairs")}
+    pairs = make_pairs(traces, interventions, measured)
     tables: dict[str, dict[str, Any]] = {
         "traces": {s: [row for row in traces.values() if row["split"] == s] for s in SPLITS},
         "pairs": {s: [row for row in pairs if row["split"] == s] for s in SPLITS},

@@ -14,7 +14,7 @@ from builders.model import Model
 from builders.presets import Preset
 from builders.prompts import OPENER, make_cue, user_message
 from builders.rows import Row, trace_row
-from builders.sources import Item
+from builders.sources import Item, item_rng
 from builders.weights import Weights
 from builders.writing import MIN_STEPS, Draft, fill, write
 from faithshift_data.measure.interventions import (
@@ -25,6 +25,8 @@ from faithshift_data.measure.interventions import (
     Probe,
 )
 from faithshift_data.schema import LabelRule, Mode
+
+FULL_CONDITIONS = 2
 
 
 class Worker:
@@ -66,7 +68,7 @@ class Worker:
         chunk.interventions |= kept.interventions
         for row in kept.traces.values():
             draft = Draft(item, row, self.models[WRITER], self.preset.max_tokens)
-            self._measure(chunk, draft, _features(row))
+            self._measure(chunk, draft, _features(draft.item, row))
 
     def _anchors(self, item: Item, gen_index: int) -> list[Draft]:
         cue = make_cue(item, self.preset.cue_format)
@@ -188,7 +190,7 @@ class Worker:
             row = draft.row
             probes = LABEL_PROBES if row.get("answer") is None else (AS_SHOWN,)
             if not screening:
-                probes = (*probes, *_features(row))
+                probes = (*probes, *_features(draft.item, row))
             answered = self._measure(chunk, draft, probes, describing=not screening)
             if answered:
                 chunk.traces[row["trace_id"]] = row
@@ -240,9 +242,15 @@ class Worker:
                     table.pop(row["trace_id"], None)  # type: ignore[attr-defined]
 
 
-def _features(row: Row) -> tuple[Probe, ...]:
-    """The full set for a first generation and what was made of it, the subset for the rest."""
-    return FEATURE_PROBES if row["gen_index"] == 0 else FEATURE_SUBSET
+def _features(item: Item, row: Row) -> tuple[Probe, ...]:
+    """The full set for first anchors and the partners of two drawn conditions, else the subset."""
+    if row["gen_index"] > 0:
+        return FEATURE_SUBSET
+    if row["condition"] in ("base", "cued_base"):
+        return FEATURE_PROBES
+    conditions = [name for name, axis in registry().items() if axis.anchors]
+    drawn = item_rng(item.item_id, "full probes").sample(conditions, FULL_CONDITIONS)
+    return FEATURE_PROBES if row["condition"] in drawn else FEATURE_SUBSET
 
 
 def _starts(chunk: Chunk, item: Item, axis: Axis) -> list[Row]:

@@ -18,7 +18,7 @@ from torch.nn.functional import pad
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 
-SHORT = 24
+PASS = 24
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,19 @@ def tokens_read(
 
 
 def _groups(encoded: Sequence[list[int]], shared: Sequence[int]) -> list[list[int]]:
-    """Rows with few new tokens, and rows with many: the one are not padded to the other."""
-    groups: tuple[list[int], list[int]] = ([], [])
-    for row, (ids, keep) in enumerate(zip(encoded, shared, strict=True)):
-        groups[len(ids) - keep > SHORT].append(row)
-    return [rows for rows in groups if rows]
+    """Rows of like length, so that little is padded; the cheapest way to part them by length.
+
+    A group costs its rows times the longest of them, and a pass of its own ``PASS`` tokens.
+    """
+    new = [len(ids) - keep for ids, keep in zip(encoded, shared, strict=True)]
+    order = sorted(range(len(new)), key=lambda row: (new[row], row))
+    best: list[tuple[int, list[list[int]]]] = [(0, [])]
+    for end in range(1, len(order) + 1):
+        width = new[order[end - 1]]
+        ways = ((best[start][0] + (end - start) * width + PASS, start) for start in range(end))
+        cost, start = min(ways)
+        best.append((cost, [*best[start][1], order[start:end]]))
+    return best[-1][1]
 
 
 def _common(left: list[int], right: list[int]) -> int:
