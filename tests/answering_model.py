@@ -10,7 +10,8 @@ from tests.tiny_model import write_tiny_model
 def write_answering_model(folder: Path, *, seed: int = 0) -> Path:
     """Save a tiny Llama whose greedy next token is a letter of three options, by the context.
 
-    All other tokens get the logit 0, so that what is drawn at a temperature still varies.
+    All other tokens get the logit 0, so that what is drawn at a temperature still varies. It reads
+    up to 2,048 tokens.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -24,5 +25,6 @@ def write_answering_model(folder: Path, *, seed: int = 0) -> Path:
         rows = head[kept].clone()
         head.zero_()
         head[kept] = rows
+    model.config.max_position_embeddings = 2048
     model.save_pretrained(folder)
     return folder

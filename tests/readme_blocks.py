@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+MODEL = "path/to/your/model"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -16,13 +17,14 @@ def blocks() -> list[tuple[str, str]]:
     return FENCE.findall((ROOT / "README.md").read_text("utf-8"))
 
 
-def run_blocks(python: Path, folder: Path, home: Path) -> list[str]:
+def run_blocks(python: Path, folder: Path, home: Path, model: Path) -> list[str]:
     """Run the bash and python blocks in order in ``folder``; what each printed.
 
     Args:
         python: the interpreter; commands are looked up beside it first.
         folder: where they run, shared by all.
         home: an empty HF_HOME.
+        model: a model folder, what ``MODEL`` stands for.
     """
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "HF_HOME": str(home), "PYTHONNOUSERSITE": "1"}
@@ -30,7 +32,8 @@ def run_blocks(python: Path, folder: Path, home: Path) -> list[str]:
     for name in ("PYTHONPATH", "VIRTUAL_ENV", "HF_MODULES_CACHE"):
         env.pop(name, None)
     printed = []
-    for language, text in blocks():
+    for language, block in blocks():
+        text = block.replace(MODEL, str(model))
         if language == "bash":
             argv = ["bash", "-euo", "pipefail", "-c", text]
         elif language == "python":

@@ -106,7 +106,7 @@ def test_a_bare_question_gets_a_line_break(model):
 
 
 def test_longer_than_the_context_is_none_not_an_error(model):
-    assert measure_trace({**ROW, "reasoning": "word " * 200}, model, Settings()) is None
+    assert measure_trace({**ROW, "reasoning": "word " * 500}, model, Settings()) is None
 
 
 @pytest.mark.parametrize(
