@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from builders.audit import audit_counts
-from builders.axes import SECOND, registry
+from builders.axes import used
 from builders.card import card_text
 from builders.chunk import Chunk
 from builders.deltas import semantic_distances
@@ -84,7 +84,7 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "label_rule": preset.label_rule,
         "models": [_model(weights) for weights in models],
         "sources": _sources(made.kept),
-        "axes": _axes(models),
+        "axes": _axes(preset, models),
         "counts": {"labels_by_rule": both_rules(traces, interventions)},
         "screening": {**made.screening, **_ledger(made)},
         "audit": {"rules": audit_counts(pairs)},
@@ -169,8 +169,8 @@ def _model(weights: Weights) -> dict[str, str]:
     }
 
 
-def _axes(models: Sequence[Weights]) -> list[dict[str, str]]:
-    """The axes table; those of a second model only where there is one."""
+def _axes(preset: Preset, models: Sequence[Weights]) -> list[dict[str, str]]:
+    """The axes table."""
     axes = {
         axis.name: {
             "name": axis.name,
@@ -178,8 +178,7 @@ def _axes(models: Sequence[Weights]) -> list[dict[str, str]]:
             "mode": str(axis.mode),
             "file": f"builders/axes/{axis.name}.py",
         }
-        for axis in registry().values()
-        if axis.model != SECOND or len(models) > 1
+        for axis in used(preset.without, second=len(models) > 1).values()
     }
     axes[REPEAT] = {"name": REPEAT, "kind": "repeat", "mode": "regen", "file": "builders/pairs.py"}
     return list(axes.values())

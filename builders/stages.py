@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from builders.axes import registry
+from builders.axes import used
 from builders.chunk import BrokenChunk, Chunk, chunk_path, inputs_digest, load
 from builders.package import Made, dropped, errors, package
 from builders.pool import BuildError, Job, Pool
@@ -84,7 +84,8 @@ def _make(
     """Screen, select, build."""
     if out.exists() and any(out.iterdir()):
         raise FileExistsError(f"{out}: exists and is not empty")
-    for language in sorted({axis.language for axis in registry().values()} - {"en"}):
+    axes = used(preset.without, second=len(models) > 1)
+    for language in sorted({axis.language for axis in axes.values()} - {"en"}):
         # Whether the engine is there: the hours of screening come before it is used.
         translate(["One."], language)
     pilot = draw_items(preset.pilot_per_domain, preset.pilot_seed)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
-from builders.axes import SECOND, WRITER, Axis, Turn, registry
+from builders.axes import SECOND, WRITER, Axis, Turn, registry, used
 from builders.chunk import Chunk
 from builders.labels import clean_counterpart, label_trace
 from builders.measuring import measure
@@ -38,6 +38,7 @@ class Worker:
         torch.use_deterministic_algorithms(True)
         self.preset = preset
         self.models = dict(zip((WRITER, SECOND), (Model(w, preset) for w in weights), strict=False))
+        self.axes = used(preset.without, second=SECOND in self.models)
         self.rule = LabelRule(preset.label_rule)
 
     def screen(self, items: Sequence[Item]) -> Chunk:
@@ -55,7 +56,7 @@ class Worker:
         self._produce(chunk, [d for item in items for d in self._anchors(item, 1)])
         self._produce(chunk, [d for item in items for d in self._regenerated(chunk, item)])
         self._label(chunk, chunk.traces.values())
-        for axis in registry().values():
+        for axis in self.axes.values():
             if axis.edit:
                 drafts = [d for item in items for d in self._edited(chunk, item, axis)]
                 self._keep(chunk, drafts)
@@ -111,8 +112,8 @@ class Worker:
 
     def _regenerated(self, chunk: Chunk, item: Item) -> list[Draft]:
         drafts = []
-        for axis in registry().values():
-            if axis.turn is None or axis.model not in self.models:
+        for axis in self.axes.values():
+            if axis.turn is None:
                 continue
             for anchor in _starts(chunk, item, axis):
                 cue = make_cue(item, anchor["cue"]["format"]) if anchor["cue"] else None

@@ -7,7 +7,7 @@ what the axis is meant to be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -123,6 +123,20 @@ def registry() -> dict[str, Axis]:
         cue_silencing.AXIS,
     )
     return {axis.condition: axis for axis in axes}
+
+
+def used(without: Collection[str], *, second: bool) -> dict[str, Axis]:
+    """The axes of one build.
+
+    Args:
+        without: names of axes left out.
+        second: whether there is a second model.
+    """
+    return {
+        condition: axis
+        for condition, axis in registry().items()
+        if axis.name not in without and (second or axis.model != SECOND)
+    }
 
 
 def language_asked(axis: str | None) -> str:

@@ -47,6 +47,7 @@ class Preset:
         label_rule: the rule that decides labels; the manifest counts both.
         cue_format: format of the cued anchors.
         models: the writer, then optionally a second one: ``smollm2`` or a Hugging Face folder.
+        without: names of axes that are left out.
         attempts: generations tried until a trace has what it needs.
         max_tokens, temperature, top_p: sampling of the reasoning.
         writer_dtype: arithmetic in which the reasoning is written.
@@ -70,6 +71,7 @@ class Preset:
     label_rule: str
     cue_format: str
     models: tuple[str, ...]
+    without: tuple[str, ...]
     attempts: int
     max_tokens: int
     temperature: float
@@ -111,6 +113,11 @@ class Preset:
             isinstance(name, str) and name for name in self.models
         )
         _expect("models", list(self.models), "one or two names or folders", named)
+        from builders.axes import registry
+
+        names = sorted({axis.name for axis in registry().values()})
+        known = all(name in names for name in self.without)
+        _expect("without", list(self.without), f"some of {', '.join(names)}", known)
         candidates = self.candidates_per_domain
         _expect(
             "keep_per_domain",
@@ -120,8 +127,9 @@ class Preset:
         )
 
     def generation(self) -> Mapping[str, Any]:
-        """The fields that decide what models say about a given item."""
-        return {key: value for key, value in asdict(self).items() if key not in _AROUND}
+        """The fields that decide what models say about a given item; empty ones say nothing."""
+        fields_ = asdict(self).items()
+        return {key: value for key, value in fields_ if key not in _AROUND and value != ()}
 
 
 def load_preset(name: str) -> Preset:
@@ -143,8 +151,7 @@ def load_preset(name: str) -> Preset:
     for key in sorted(wanted ^ set(data)):
         problem = "missing" if key in wanted else "unknown"
         raise ValueError(f"{path.name}: {problem} key {key!r}")
-    if isinstance(data["models"], list):
-        data["models"] = tuple(data["models"])
+    data |= {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
     try:
         return Preset(**data)
     except ValueError as error:

@@ -25,6 +25,7 @@ tune_share = 0.333
 label_rule = "construct+causal"
 cue_format = "tag"
 models = ["{model}"]
+without = []
 attempts = 3
 max_tokens = 6
 temperature = 0.7
