@@ -18,6 +18,8 @@ from pathlib import Path
 BENCHMARKS = {
     "bootstrap_vs_pandas": "benchmarks.bootstrap",
     "evaluate_10m_vs_scan": "benchmarks.evaluate",
+    "extraction_vs_loop": "benchmarks.extraction",
+    "generation_vs_one_by_one": "benchmarks.generation",
     "interventions_vs_one_by_one": "benchmarks.interventions",
 }
 RESULTS = Path(__file__).parent / "results.json"
