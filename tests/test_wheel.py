@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.answering_model import write_answering_model
 from tests.readme_blocks import ROOT, run_blocks
 
 
@@ -40,14 +41,12 @@ def requirements(name: str, extras: set[str]) -> set[str]:
     return {pair[0] for pair in found} - {name}
 
 
-@pytest.fixture(scope="module")
-def python(wheel, tmp_path_factory):
+def environment(wheel: Path, folder: Path, extras: set[str]) -> Path:
     """An interpreter with the wheel and what it asks for, linked from this environment."""
-    folder = tmp_path_factory.mktemp("venv")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / "bin" / "python"
     (site,) = folder.glob("lib/python*/site-packages")
-    for name in requirements("faithshift", {"report"}):
+    for name in requirements("faithshift", extras):
         found = distribution(name)
         for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
             if not (site / top).exists():
@@ -56,6 +55,12 @@ def python(wheel, tmp_path_factory):
     argv += ["--no-index", "--no-deps", "--disable-pip-version-check", str(wheel)]
     subprocess.run(argv, check=True, capture_output=True, text=True)
     return python
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """What the README's first commands install."""
+    return environment(wheel, tmp_path_factory.mktemp("venv"), {"report"})
 
 
 def test_it_holds_the_two_packages_and_their_data(wheel):
@@ -87,8 +92,11 @@ def test_the_environment_has_the_wheel_and_no_torch(python, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_readme_runs_there(python, tmp_path):
-    run_blocks(python, tmp_path, tmp_path / "home")
+def test_the_readme_runs_with_what_measure_needs(wheel, tmp_path):
+    measuring = environment(wheel, tmp_path / "venv", {"report", "measure"})
+    (tmp_path / "run").mkdir()
+    model = write_answering_model(tmp_path / "model")
+    run_blocks(measuring, tmp_path / "run", tmp_path / "home", model)
 
 
 @pytest.mark.slow
