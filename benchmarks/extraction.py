@@ -4,12 +4,14 @@ SmolLM2-135M-Instruct in float32, eager attention, one trace a pass, one thread;
 lengths. The loop keeps what ``output_hidden_states`` and ``output_attentions`` return and then
 computes the same numbers a layer and token from it. A plain pass computes nothing. All three
 leave the key/value cache. Seconds are processor time, the least of several turns taken in
-rotation. Memory is what a process of its own holds at most, less what it held before the pass.
+rotation. Memory is what a process of its own holds at most, less what it held before the pass
+(Linux only); its allocator gives back what is freed, else old buffers would count.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from time import process_time
@@ -26,6 +28,7 @@ PROMPT = "A box holds 5 pens. Then 9 more come. How many pens are there?\n[hint:
 QUESTION, CUE = "A box holds 5 pens. Then 9 more come. How many pens are there?", "[hint: 41]"
 STEP = " Step {k}: the box holds {k} more pens, and some are given to a friend."
 CANDIDATES = tuple("0123456789-")
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 CHILD = """
 import json, sys
 from benchmarks.extraction import extra_mb
@@ -40,7 +43,7 @@ def run() -> dict[str, Any]:
     for length in LENGTHS:
         steps = text(engine, length)
         kept = {way: globals()[way](engine, steps) for way in WAYS}
-        seconds = {way: [] for way in WAYS}
+        seconds: dict[str, list[float]] = {way: [] for way in WAYS}
         for _ in range(TURNS):
             for way in WAYS:
                 started = process_time()
@@ -56,10 +59,9 @@ def run() -> dict[str, Any]:
             "extra_mb": memory,
             "largest_difference": difference(kept["hooks"], kept["loop"]),
         }
-    longest = found[str(LENGTHS[-1])]
     return {
         "ratio": min(each["speed_of_loop"] for each in found.values()),
-        "memory_ratio": longest["memory_of_loop"],
+        "memory_ratio": max(each["memory_of_loop"] for each in found.values()),
         "plain_pass_ratio": max(each["time_of_plain_pass"] for each in found.values()),
         "largest_difference": max(each["largest_difference"] for each in found.values()),
         "by_tokens": found,
@@ -166,7 +168,8 @@ def difference(left: dict[str, Any], right: dict[str, Any]) -> float:
 def child(way: str, length: int) -> float:
     """``extra_mb`` in a process of its own."""
     argv = [sys.executable, "-c", CHILD, way, str(length)]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True)
+    environment = {**os.environ, **ALLOCATOR}
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
