@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import faithshift_data as fd
+from builders.axes import language_asked
 from builders.weights import Weights
 from faithshift_data.answers import extract_answer
 from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -37,7 +38,8 @@ def recheck(data: str, weights: Weights, *, traces: int, seed: int = 0) -> Agree
     Args:
         data: name or path of a dataset whose traces this model wrote.
         weights: the model.
-        traces: size of the sample; traces with an attached answer are not asked.
+        traces: size of the sample; traces with an attached answer, and those that another model
+            wrote, are not asked.
         seed: of the sample.
     """
     dataset = fd.open(data)
@@ -48,7 +50,8 @@ def recheck(data: str, weights: Weights, *, traces: int, seed: int = 0) -> Agree
     asked = [
         trace
         for trace in dataset.table("traces").to_pylist()
-        if all(row["kind"] != "as_shown" for row in rows[trace["trace_id"]])
+        if trace["model_revision"] == weights.revision
+        and all(row["kind"] != "as_shown" for row in rows[trace["trace_id"]])
     ]
     engine = TransformersEngine(weights.path, dtype="float32")
     found = Agreement()
@@ -67,7 +70,8 @@ def _ask(
     engine: TransformersEngine, trace: dict[str, Any], injected: list[str]
 ) -> list[str | None]:
     kind, prompt = trace["answer_kind"], trace["prompt"]
-    texts = [prompt + text + answer_line(kind) for text in (trace["reasoning"], *injected)]
+    line = answer_line(kind, language_asked(trace["axis"]))
+    texts = [prompt + text + line for text in (trace["reasoning"], *injected)]
     reading = read(engine, prompt + trace["reasoning"])
     said = continue_from(engine, reading, texts, SAMPLING[kind])
     return [
