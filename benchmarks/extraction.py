@@ -174,10 +174,10 @@ def child(way: str, length: int) -> float:
 
 
 def extra_mb(way: str, length: int) -> float:
-    """MB held at most during one pass, over what the process held before it."""
+    """MB held at most during one pass, over what was held before; an earlier one loads all code."""
     engine = load()
     steps = text(engine, length)
-    globals()[way](engine, steps[:1])
+    globals()[way](engine, steps)
     reset_peak()
     before = resident_mb()
     globals()[way](engine, steps)

@@ -50,7 +50,8 @@ def test_missed_targets_are_named() -> None:
     assert extraction.missed(good | {"memory_ratio": 0.21}) == ["a fifth of its memory"]
     assert extraction.missed(good | {"plain_pass_ratio": 1.11}) == ["a tenth over a plain pass"]
     assert extraction.missed(good | {"largest_difference": 0.01}) == ["equal numbers"]
-    good = {"ratio": 2, "same_texts": 2, "texts": 3}
+    good = {"ratio": 2, "same_texts": 0, "texts": 30, "float32": {"same_texts": 27, "texts": 30}}
     assert generation.missed(good) == []
     assert generation.missed(good | {"ratio": 1.9}) == ["2 times one by one"]
-    assert generation.missed(good | {"same_texts": 1}) == ["mostly the same texts"]
+    bad = good | {"float32": {"same_texts": 26, "texts": 30}}
+    assert generation.missed(bad) == ["nine of ten texts the same in float32"]

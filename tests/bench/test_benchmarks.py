@@ -7,9 +7,7 @@ import pytest
 
 import faithshift_bench as fb
 from benchmarks import __main__ as command
-from benchmarks import bootstrap, evaluate, extraction, generation
-from faithshift_data.measure.engines.transformers import TransformersEngine
-from tests.tiny_model import write_tiny_model
+from benchmarks import bootstrap, evaluate
 
 
 def test_the_loop_and_the_product_print_the_same_figures(monkeypatch):
@@ -57,28 +55,3 @@ def test_the_command_keeps_the_other_entries(tmp_path, monkeypatch, capsys):
     assert written["other"] == {"ratio": 2}
     assert written["quick"]["ratio"] == 7 and written["quick"]["targets_missed"] == ["eight"]
     assert {"cores", "python", "numpy"} <= written["quick"]["machine"].keys()
-
-
-def test_missed_targets_of_the_model_benchmarks_are_named():
-    good = {"ratio": 1.0, "memory_ratio": 0.2, "plain_pass_ratio": 1.1, "largest_difference": 1e-4}
-    assert extraction.missed(good) == []
-    assert extraction.missed(good | {"ratio": 0.99}) == ["at least the loop's speed"]
-    assert extraction.missed(good | {"memory_ratio": 0.3}) == ["a fifth of its memory"]
-    good = {"ratio": 2.0, "same_texts": 17, "texts": 32}
-    assert generation.missed(good) == []
-    assert generation.missed(good | {"same_texts": 16}) == ["mostly the same texts"]
-
-
-def test_the_loop_and_the_hooks_say_the_same(tmp_path):
-    engine = TransformersEngine(write_tiny_model(tmp_path / "model"), attention="eager")
-    steps = extraction.text(engine, 256)
-    ours, theirs = extraction.hooks(engine, steps), extraction.loop(engine, steps)
-    assert extraction.difference(ours, theirs) < 1e-3
-    assert extraction.difference(ours | {"state": ours["state"] + 1}, theirs) > 1e-2
-
-
-def test_batched_generation_says_what_one_by_one_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(generation, "MAX_TOKENS", 5)
-    engine = TransformersEngine(write_tiny_model(tmp_path / "model"))
-    found = generation.timed(engine, ["One.", "Two and a half.", "Three"])
-    assert found["same_texts"] == found["texts"] == 3 and found["ratio"] > 0
