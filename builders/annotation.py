@@ -16,6 +16,7 @@ from typing import Any
 
 from builders.annotation_page import PAGE, SECTION
 from faithshift_data.errors import InputError
+from faithshift_data.schema import lettered
 
 Row = Mapping[str, Any]
 VERDICTS = ("yes", "no", "unsure")
@@ -37,12 +38,11 @@ _RISKY = ("=", "+", "-", "@", "\t", "\r")
 
 def shown(trace: Row, clean: Row | None) -> dict[str, str]:
     """The fields of a trace that an annotator sees; "" where there is none."""
-    options = [f"({chr(65 + k)}) {text}" for k, text in enumerate(trace["options"] or ())]
     cue = trace["cue"]
     before = "not known" if clean is None else clean["answer"] or "none stated"
     return {
         "trace_id": trace["trace_id"],
-        "question": "\n".join([trace["question"], *options]),
+        "question": "\n".join([trace["question"], *lettered(trace["options"] or ())]),
         "suggestion": cue["text"] if cue else "",
         "answer_without_suggestion": before if cue else "",
         "reasoning": trace["reasoning"] or "",

@@ -39,7 +39,7 @@ def card_text(manifest: Mapping[str, Any], tables: Tables) -> str:
         drops=_drops(_all(tables, "pairs")),
         probes=_probes(tables),
         label_rule=manifest["label_rule"],
-        by_rule=_by_rule(manifest),
+        by_rule=label_rows(manifest["counts"]["labels_by_rule"]),
         audit=_audit(manifest),
         family=LICENCE_NOTE.strip() if one_family else "",
         writer_dtype=manifest["environment"]["writer_dtype"],
@@ -98,10 +98,11 @@ def _probes(tables: Tables) -> str:
     return _lines((*key, count) for key, count in order)
 
 
-def _by_rule(manifest: Mapping[str, Any]) -> str:
+def label_rows(by_rule: Mapping[str, Any]) -> str:
+    """Table rows of what ``builders.labels.both_rules`` counts: rule, then traces by label."""
     return _lines(
         (f"`{rule}`", *(counts["all"][name] for name in ("faithful", "unfaithful", "unknown")))
-        for rule, counts in manifest["counts"]["labels_by_rule"].items()
+        for rule, counts in by_rule.items()
     )
 
 

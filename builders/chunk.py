@@ -66,8 +66,12 @@ class Chunk:
         """Leave out a row that failed, with its reason."""
         said = " ".join(str(error).split())[:200]
         self.errors[row["trace_id"]] = f"{row['condition']}: {type(error).__name__}: {said}"
+        self.remove(row["trace_id"])
+
+    def remove(self, trace_id: str) -> None:
+        """Take a trace out, with all that was measured of it."""
         for table in (self.traces, self.interventions, self.descriptors):
-            table.pop(row["trace_id"], None)  # type: ignore[attr-defined]
+            table.pop(trace_id, None)  # type: ignore[attr-defined]
 
     def of_item(self, item_id: str) -> Chunk:
         """A copy of the traces of one item with their intervention rows."""
@@ -165,15 +169,6 @@ def load(path: Path) -> tuple[Chunk, dict[str, Any]]:
     except _UNREADABLE as error:
         raise BrokenChunk(f"{path}: {type(error).__name__}: {error}") from None
     return chunk, made_by
-
-
-def is_whole(path: Path) -> bool:
-    """Whether ``load`` would succeed."""
-    try:
-        load(path)
-    except BrokenChunk:
-        return False
-    return True
 
 
 def _body(chunk: Chunk) -> dict[str, Any]:

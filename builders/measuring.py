@@ -74,6 +74,5 @@ def measure(
     )
     described = None
     if observed and forced.answer is not None:
-        made = observed.descriptors(forced.answer)
-        described = {"psi": made.psi, "state": made.state, "scalars": made.scalars}
+        described = observed.descriptors(forced.answer).arrays
     return Measured(forced.answer, str(forced.status), forced.rows, described)

@@ -16,18 +16,17 @@ from builders.card import card_text
 from builders.chunk import Chunk
 from builders.deltas import semantic_distances
 from builders.labels import both_rules
-from builders.pairs import REPEAT, make_pairs
+from builders.pairs import REPEAT, make_pairs, related
 from builders.presets import Preset
 from builders.provenance import environment
 from builders.screening import place
 from builders.sources import Item
 from builders.weights import Weights
 from faithshift_data.dataset import write_folder
-from faithshift_data.measure import extract
+from faithshift_data.measure.descriptors import manifest_entries
 from faithshift_data.schema import SPLITS
 
 LICENCE = "CC-BY-4.0"
-_CHANNELS = {"psi": extract.CHANNELS, "scalars": extract.SCALARS}
 Table = dict[str, list[Mapping[str, Any]]]
 
 
@@ -70,8 +69,9 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
     for row in traces.values():
         tables["traces"][row["split"]].append(row)
         tables["interventions"][row["split"]] += interventions[row["trace_id"]]
-    semantic = semantic_distances(make_pairs(traces, interventions), traces)
-    pairs = make_pairs(traces, interventions, semantic)
+    pairs = make_pairs(
+        traces, interventions, semantic_distances([each.ids for each in related(traces)], traces)
+    )
     for pair in pairs:
         tables["pairs"][pair["split"]].append(pair)
     descriptors = _descriptors(made.built)
@@ -96,7 +96,7 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
             "sha256(trace_id/generate/k)",
         },
         "environment": environment(preset, models, made.makers),
-        "descriptors": _described(descriptors),
+        "descriptors": manifest_entries(next(iter(descriptors.values()), {})),
     }
     text = card_text(manifest, tables)
     return write_folder(out, manifest, tables, descriptors, card=text)
@@ -143,20 +143,6 @@ def _descriptors(built: Sequence[Chunk]) -> dict[str, dict[str, np.ndarray]]:
     for arrays in found.values():
         arrays["state"] = np.pad(arrays["state"], (0, width - len(arrays["state"])))
     return found
-
-
-def _described(descriptors: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, Any]:
-    """The manifest's ``descriptors``, from what one trace has."""
-    arrays = next(iter(descriptors.values()), {})
-    return {
-        name: {
-            "resolution": "step" if name == "psi" else "trace",
-            "dtype": "float16",
-            "shape": list(array.shape[1:] if name == "psi" else array.shape),
-            "channels": list(_CHANNELS.get(name, ())),
-        }
-        for name, array in sorted(arrays.items())
-    }
 
 
 def _model(weights: Weights) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from builders.axes import language_asked, registry
@@ -29,11 +30,34 @@ def make_pairs(
             pair without one has a null there and is not checked for similarity.
     """
     known = semantic or {}
-    pairs = []
+    return [_pair(each, interventions, known) for each in related(traces)]
+
+
+@dataclass(frozen=True)
+class Related:
+    """Two traces that belong together, before anything is said of them."""
+
+    axis: str
+    anchor: Row
+    partner: Row
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The columns of their pair that say which it is."""
+        ends = self.anchor["trace_id"], self.partner["trace_id"]
+        return {
+            "pair_id": stable_id("p", self.axis, *ends),
+            "axis": self.axis,
+            "anchor_id": ends[0],
+            "partner_id": ends[1],
+        }
+
+
+def related(traces: Mapping[str, Row]) -> Iterator[Related]:
+    """Partners with their anchors, then repeated generations of an anchor's prompt."""
     for trace in sorted(traces.values(), key=lambda row: row["trace_id"]):
         if trace["anchor_id"] is not None:
-            anchor = traces[trace["anchor_id"]]
-            pairs.append(_pair(anchor, trace, trace["axis"], interventions, known))
+            yield Related(trace["axis"], traces[trace["anchor_id"]], trace)
     anchors = {
         (row["item_id"], row["condition"], row["gen_index"]): row
         for row in traces.values()
@@ -42,30 +66,24 @@ def make_pairs(
     for (item_id, condition, gen_index), row in sorted(anchors.items()):
         again = anchors.get((item_id, condition, gen_index + 1))
         if again is not None:
-            pairs.append(_pair(row, again, REPEAT, interventions, known))
-    return pairs
+            yield Related(REPEAT, row, again)
 
 
 def _pair(
-    anchor: Row,
-    partner: Row,
-    axis: str,
+    found: Related,
     interventions: Mapping[str, list[Row]],
     semantic: Mapping[str, float | None],
-) -> dict:
+) -> dict[str, Any]:
+    axis, anchor, partner, ids = found.axis, found.anchor, found.partner, found.ids
+    distance = semantic.get(ids["pair_id"])
     labels = anchor["label"], partner["label"]
     kind, reason = kind_of(axis, *labels)
-    pair_id = stable_id("p", axis, anchor["trace_id"], partner["trace_id"])
-    distance = semantic.get(pair_id)
     checks = check_pair(anchor, partner, axis, distance)
     reason = next((name for name, passed in checks.items() if not passed), reason)
     return {
-        "pair_id": pair_id,
-        "axis": axis,
+        **ids,
         "kind": str(kind),
         "mode": "regen" if axis == REPEAT else partner["mode"],
-        "anchor_id": anchor["trace_id"],
-        "partner_id": partner["trace_id"],
         "item_id": anchor["item_id"],
         "split": anchor["split"],
         "anchor_label": labels[0],

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builders.sources import LETTERS, Item, item_rng
+from builders.sources import Item, item_rng
+from faithshift_data.schema import lettered
 
 OPENER = "Let's think step by step."
 
@@ -98,9 +99,7 @@ def user_message(
 
 def assemble(question: str, options: Sequence[str], instruction: str, cue: Cue | None) -> str:
     """The lines of a user turn. The first is the question; a cue is never the first."""
-    lines = [question]
-    lines += [f"({LETTERS[k]}) {text}" for k, text in enumerate(options)]
-    lines.append(instruction)
+    lines = [question, *lettered(options), instruction]
     if cue:
         lines.insert(len(lines) - PLACES.index(cue.place), cue.text)
     return "\n".join(lines)

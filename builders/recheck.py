@@ -14,9 +14,8 @@ from typing import Any
 import faithshift_data as fd
 from builders.axes import language_asked
 from builders.weights import Weights
-from faithshift_data.answers import extract_answer
 from faithshift_data.measure.engines.transformers import TransformersEngine
-from faithshift_data.measure.forced import SAMPLING, answer_line, answer_text
+from faithshift_data.measure.forced import SAMPLING, answer_line, read_answer
 from faithshift_data.measure.interventions import changed
 from faithshift_data.measure.shared_prefix import continue_from, read
 from faithshift_data.schema import Role
@@ -74,7 +73,4 @@ def _ask(
     texts = [prompt + text + line for text in (trace["reasoning"], *injected)]
     reading = read(engine, prompt + trace["reasoning"])
     said = continue_from(engine, reading, texts, SAMPLING[kind])
-    return [
-        extract_answer(answer_text(kind, done.text), kind=kind, options=trace["options"]).value
-        for done in said
-    ]
+    return [read_answer(done, kind, trace["options"]).value for done in said]

@@ -10,6 +10,7 @@ from typing import Any
 
 import faithshift_data as fd
 from builders.audit import audit_counts
+from builders.card import label_rows
 from builders.labels import RULES, both_rules, clean_counterpart, label_trace
 from builders.pairs import make_pairs
 from faithshift_data.dataset import write_folder
@@ -88,10 +89,6 @@ def _descriptors(dataset: fd.FaithShift) -> dict[str, dict[str, Any]] | None:
 
 
 def _card(manifest: Mapping[str, Any], old: str, counts: Mapping[str, Any]) -> str:
-    rows = [
-        f"| `{name}` | " + " | ".join(str(n) for n in of["all"].values()) + " |"
-        for name, of in counts.items()
-    ]
     return "\n".join(
         [
             f"# {manifest['name']} {manifest['version']}",
@@ -101,7 +98,7 @@ def _card(manifest: Mapping[str, Any], old: str, counts: Mapping[str, Any]) -> s
             "",
             "| rule | faithful | unfaithful | unknown |",
             "|---|---|---|---|",
-            *rows,
+            label_rows(counts),
             "",
         ]
     )

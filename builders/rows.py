@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,9 +56,3 @@ def trace_row(
         "label_rule": str(rule),
         "licence": item.licence,
     }
-
-
-def generation_seed(trace_id: str, attempt: int = 0) -> int:
-    """The sampling seed of a trace's attempt: a function of its id, below 2**31."""
-    key = f"{trace_id}/generate" + (f"/{attempt}" if attempt else "")
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") >> 1

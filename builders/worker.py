@@ -69,7 +69,7 @@ class Worker:
         chunk.interventions |= kept.interventions
         for row in kept.traces.values():
             draft = Draft(item, row, self.models[WRITER], self.preset.max_tokens)
-            self._measure(chunk, draft, _features(draft.item, row))
+            self._measure(chunk, draft, _features(item, row))
 
     def _anchors(self, item: Item, gen_index: int) -> list[Draft]:
         cue = make_cue(item, self.preset.cue_format)
@@ -239,8 +239,7 @@ class Worker:
         ]:
             for row in orphans:
                 chunk.drop(row, "its anchor was dropped")
-                for table in (chunk.traces, chunk.interventions, chunk.descriptors):
-                    table.pop(row["trace_id"], None)  # type: ignore[attr-defined]
+                chunk.remove(row["trace_id"])
 
 
 def _features(item: Item, row: Row) -> tuple[Probe, ...]:

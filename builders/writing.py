@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from builders.model import Model
-from builders.rows import Row, generation_seed
+from builders.rows import Row
 from builders.sources import Item
-from faithshift_data.measure.engines import Sampling
+from faithshift_data.measure.engines import Sampling, generation_of, generation_seed
 from faithshift_data.reasoning import split_steps
 
 STOP = ("Answer:", "answer:", "Respuesta:", "respuesta:", "####")
@@ -56,14 +56,7 @@ def write(drafts: Iterable[Draft], attempt: int) -> Iterator[tuple[Draft, int]]:
         for draft, seed, completion in zip(batch, seeds, done, strict=True):
             cut = completion.finish == "length"
             fill(draft.row, whole_steps(completion.text, cut), truncated=cut)
-            draft.row["generation"] = {
-                "engine": model.writer.name,
-                "engine_version": model.writer.version,
-                "seed": seed,
-                "temperature": preset.temperature,
-                "top_p": preset.top_p,
-                "max_tokens": max_tokens,
-            }
+            draft.row["generation"] = generation_of(model.writer, seed, sampling)
             yield draft, completion.n_tokens
 
 

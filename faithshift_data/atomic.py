@@ -63,6 +63,11 @@ def open_atomic(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def is_free(folder: Path) -> bool:
+    """Whether a new folder can stand there: nothing does, or an empty folder."""
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
 @contextmanager
 def new_folder(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside ``folder``; on success it becomes ``folder``.

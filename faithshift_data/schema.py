@@ -9,6 +9,7 @@ that a new axis is a file and a manifest line.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
 
 import pyarrow as pa
@@ -189,6 +190,11 @@ INTERVENTIONS = pa.schema(
 )
 
 SCHEMAS = {"traces": TRACES, "pairs": PAIRS, "interventions": INTERVENTIONS}
+
+
+def lettered(options: Sequence[str]) -> list[str]:
+    """The options as a prompt prints them, a line each: ``(A) red``."""
+    return [f"({chr(65 + place)}) {text}" for place, text in enumerate(options)]
 
 
 def stable_id(prefix: str, *parts: object) -> str:

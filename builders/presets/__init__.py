@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+from faithshift_data.measure.local_model import DTYPES
 from faithshift_data.schema import SPLITS, LabelRule
 
-DTYPES = ("float32", "bfloat16", "float16")
 LABEL_RULES = (str(LabelRule.CONSTRUCT_CAUSAL), str(LabelRule.CONSTRUCT))
 # What decides which items are asked and where they go, but not what a model says about one.
 _AROUND = (

@@ -8,8 +8,9 @@ The lens reads the trace's own answer, never the label.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,25 @@ class Descriptors:
     psi: np.ndarray
     state: np.ndarray
     scalars: np.ndarray
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All three by name, as they are stored."""
+        return {"psi": self.psi, "state": self.state, "scalars": self.scalars}
+
+
+def manifest_entries(arrays: Mapping[str, np.ndarray]) -> dict[str, dict[str, Any]]:
+    """The manifest's ``descriptors``, from what one trace has; empty without any."""
+    channels = {"psi": CHANNELS, "scalars": SCALARS}
+    return {
+        name: {
+            "resolution": "step" if name == "psi" else "trace",
+            "dtype": "float16",
+            "shape": list(array.shape[1:] if name == "psi" else array.shape),
+            "channels": list(channels.get(name, ())),
+        }
+        for name, array in sorted(arrays.items())
+    }
 
 
 # What is not finite is refused at the end, by name.

@@ -52,6 +52,11 @@ def answer_text(kind: str, completion: str) -> str:
     return text + ")" if kind == AnswerKind.LETTER else text
 
 
+def read_answer(said: Completion, kind: str, options: Sequence[str] | None) -> ExtractedAnswer:
+    """The answer in what a model said to an answer line."""
+    return extract_answer(answer_text(kind, said.text), kind=kind, options=options)
+
+
 @dataclass(frozen=True)
 class Forced:
     """The answer of a trace and its intervention rows.
@@ -118,10 +123,7 @@ def force(
     shown = [] if attached is not None else [prompt + reasoning]
     texts = [text + asks for text in (*shown, *(plan.before + plan.text for plan in planned))]
     said = continue_from(engine, reading, texts, SAMPLING[AnswerKind(answer_kind)]) if texts else []
-    found = [
-        extract_answer(answer_text(answer_kind, done.text), kind=answer_kind, options=options)
-        for done in said
-    ]
+    found = [read_answer(done, answer_kind, options) for done in said]
     own = found[0] if shown else ExtractedAnswer(attached, AnswerStatus.EXPLICIT, "attached")
     probed = slice(len(shown), None)
     rows = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +52,7 @@ class LocalModel:
             raise InputError("unknown", field="--dtype", expected=list(DTYPES), got=dtype)
         if not path.is_dir():
             raise InputError("no such folder; models are not downloaded", field="--model", got=path)
-        if not any(file for pattern in WEIGHTS for file in path.glob(pattern)):
+        if not has_weights(path):
             expected = "config.json, tokenizer and " + " or ".join(WEIGHTS)
             raise InputError("no weights", file=path, field="--model", expected=expected)
         try:
@@ -60,10 +61,7 @@ class LocalModel:
         except (OSError, ValueError, KeyError, TypeError):
             expected = "config.json with model_type"
             raise InputError("no model", file=path, field="--model", expected=expected) from None
-        names = {file for pattern in (*WEIGHTS, *BESIDE) for file in path.glob(pattern)}
-        files = {file.name: sha256_file(file) for file in sorted(names) if file.is_file()}
-        digest = hashlib.sha256(canonical_json(files).encode()).hexdigest()
-        return cls(path, dtype, path.resolve().name, f"sha256:{digest}", family)
+        return cls(path, dtype, path.resolve().name, revision_of(model_files(path)), family)
 
     @property
     def row(self) -> dict[str, str]:
@@ -110,6 +108,22 @@ class LocalModel:
 
         names = ("faithshift", "torch", "transformers", "tokenizers", "numpy")
         return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def has_weights(path: Path) -> bool:
+    """Whether a folder holds weights in a format that is read."""
+    return any(file for pattern in WEIGHTS for file in path.glob(pattern))
+
+
+def model_files(path: Path) -> dict[str, str]:
+    """The sha256 of every file of a folder that a model computes with, by name."""
+    names = {file for pattern in (*WEIGHTS, *BESIDE) for file in path.glob(pattern)}
+    return {file.name: sha256_file(file) for file in sorted(names) if file.is_file()}
+
+
+def revision_of(files: Mapping[str, str]) -> str:
+    """``sha256:`` and a digest over what ``model_files`` gives."""
+    return f"sha256:{hashlib.sha256(canonical_json(files).encode()).hexdigest()}"
 
 
 def need_packages() -> None:

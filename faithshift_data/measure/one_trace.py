@@ -114,10 +114,7 @@ def measure_trace(
     )
     shown, *others = forced.rows
     restated = None if shown["changed"] is None else not shown["changed"]
-    for each in others:
-        each["changed"] = each["changed"] if each["injection_verified"] else None
-    arrays = {"psi": made.psi, "state": made.state, "scalars": made.scalars}
-    return {"interventions": others, "restated": restated}, arrays
+    return {"interventions": others, "restated": restated}, made.arrays
 
 
 def without_cue(prompt: str, cue: str) -> str | None:

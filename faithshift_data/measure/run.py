@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from faithshift_data.atomic import is_free
 from faithshift_data.dataset import FaithShift, embedded
 from faithshift_data.dataset import open as open_data
 from faithshift_data.errors import InputError
@@ -158,7 +159,7 @@ def _target(folder: str | Path, out: str | Path | None) -> Path:
     """Where the result goes, known to be writable in principle before anything is measured."""
     if out is not None:
         path = Path(out)
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        if not is_free(path):
             raise InputError("already exists", file=out, expected="a new or empty folder")
         return path
     if str(folder) in embedded() or not Path(folder).is_dir():
@@ -196,29 +197,18 @@ def _manifest(
     model: LocalModel,
     settings: Settings,
 ) -> dict[str, Any]:
-    from faithshift_data.measure.extract import CHANNELS, SCALARS
+    from faithshift_data.measure.descriptors import manifest_entries
 
-    width = len(next(iter(found.values()))[1]["state"])
-    descriptors = {
-        "psi": _descriptor("step", len(CHANNELS), CHANNELS),
-        "state": _descriptor("trace", width),
-        "scalars": _descriptor("trace", len(SCALARS), SCALARS),
-    }
     given = asdict(data.manifest)
     how = {**how_of(model, settings), "limit": settings.limit}
     counts = {"measured": len(found), "not_measured": dict(sorted(reasons.items()))}
     return {
         **given,
-        "descriptors": descriptors,
+        "descriptors": manifest_entries(next(iter(found.values()))[1]),
         "counts": {**given["counts"], **counts},
         "environment": {**given["environment"], "measured_with": how},
         "files": {},
     }
-
-
-def _descriptor(resolution: str, width: int, channels: Sequence[str] = ()) -> dict[str, Any]:
-    shape = {"shape": [width], "channels": list(channels)}
-    return {"resolution": resolution, "dtype": "float16", **shape}
 
 
 def _card(folder: Path) -> str:

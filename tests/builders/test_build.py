@@ -11,12 +11,9 @@ import faithshift_data as fd
 from builders.__main__ import main
 from builders.recheck import recheck
 from builders.weights import smollm2
+from tests.builders.tiny import hashes
 
 pytest.importorskip("reasoning_gym")
-
-
-def hashes(folder: Path) -> dict[str, str]:
-    return {name: info.sha256 for name, info in fd.open(str(folder)).manifest.files.items()}
 
 
 # The package is not imported: only its weights file is used, and its dependencies may be absent.

@@ -15,7 +15,7 @@ import pytest
 import faithshift_data as fd
 from builders.__main__ import main
 from builders.stages import work_folder
-from tests.builders.tiny import untranslated, write_tiny_preset
+from tests.builders.tiny import hashes, untranslated, write_tiny_preset
 
 pytest.importorskip("reasoning_gym")
 KILLS, CHUNKS = 5, 8
@@ -36,10 +36,6 @@ def _build(preset: str, out: str, workers: int, log: str) -> None:
 
 def _state(work: Path) -> set[str]:
     return {path.name for path in work.glob("*.json")}
-
-
-def _files(folder: Path) -> dict[str, str]:
-    return {name: info.sha256 for name, info in fd.open(folder).manifest.files.items()}
 
 
 @pytest.mark.slow
@@ -80,5 +76,5 @@ def test_killed_at_five_random_points_and_resumed(tmp_path: Path) -> None:
     whole.start()
     whole.join(300)
     assert whole.exitcode == 0, log.read_text()
-    assert _files(out) == _files(once)
+    assert hashes(out) == hashes(once)
     assert _state(work) == _state(work_folder(once)) and len(_state(work)) == CHUNKS

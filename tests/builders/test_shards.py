@@ -14,7 +14,7 @@ import faithshift_data as fd
 from builders.__main__ import main
 from builders.shards import Shard
 from builders.stages import work_folder
-from tests.builders.tiny import untranslated, write_tiny_preset
+from tests.builders.tiny import hashes, untranslated, write_tiny_preset
 
 pytest.importorskip("reasoning_gym")
 
@@ -43,10 +43,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
         made = Whole(write_tiny_preset(folder), folder / "out")
         assert made.build(made.out) == 0
         yield made
-
-
-def hashes(folder: Path) -> dict[str, str]:
-    return {name: info.sha256 for name, info in fd.open(folder).manifest.files.items()}
 
 
 def chunks(folder: Path) -> list[str]:

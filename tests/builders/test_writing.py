@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders.rows import generation_seed
 from builders.writing import whole_steps
+from faithshift_data.measure.engines import generation_seed
 
 
 @pytest.mark.parametrize(

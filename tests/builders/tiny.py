@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import faithshift_data as fd
 from tests.tiny_model import write_tiny_model
 
 SENTENCES = tuple(f" {word} {n}." for word in ("Take", "Add", "Then", "So") for n in range(10))
@@ -76,6 +77,11 @@ def write_tiny_preset(folder: Path, *, candidates: int = 1) -> Path:
     path = folder / "tiny.toml"
     path.write_text(PRESET.format(model=model, candidates=candidates))
     return path
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """The sha256 of every file of a dataset."""
+    return {name: info.sha256 for name, info in fd.open(folder).manifest.files.items()}
 
 
 def untranslated(patch: pytest.MonkeyPatch) -> None:

@@ -13,22 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.cli import main
 from faithshift_bench.detectors import run_detector, save_scores
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command in this process: (exit status, stdout, stderr)."""
-
-    def call(*argv):
-        monkeypatch.setattr(sys, "argv", ["faithshift", *map(str, argv)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.cli import main
 from faithshift_bench.detectors import run_detector
 from faithshift_data.measure import run as measuring
 from tests.answering_model import write_answering_model
@@ -25,20 +24,6 @@ OPTIONS = ["a dog", "a rose", "a stone"]
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return write_answering_model(tmp_path_factory.mktemp("model") / "answering")
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Run the command in this process: (exit status, stdout, stderr)."""
-
-    def call(*argv):
-        monkeypatch.setattr(sys, "argv", ["faithshift", *map(str, argv)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 def own_traces():
@@ -104,9 +89,9 @@ def refused(result, *parts):
         assert part in line, line
 
 
-def test_the_summary_is_what_the_tables_hold(call, model, tmp_path):
+def test_the_summary_is_what_the_tables_hold(run, model, tmp_path):
     folder = write_own(tmp_path / "mine")
-    status, out, err = call("measure", folder, "--model", model, "--json")
+    status, out, err = run("measure", folder, "--model", model, "--json")
     found = json.loads(out)
     assert status == 0
     assert fd.check(folder) == []
@@ -182,9 +167,9 @@ def test_descriptors_that_are_missing_without_being_counted_are_a_problem(measur
     assert sum("a trace without descriptors" in line for line in lines) == 2
 
 
-def test_info_and_the_table(call, model, measured, tmp_path):
+def test_info_and_the_table(run, model, measured, tmp_path):
     folder = write_own(tmp_path / "mine")
-    _, out, _ = call("measure", folder, "--model", model)
+    _, out, _ = run("measure", folder, "--model", model)
     first, second, *_ = out.splitlines()
     assert first == f"{folder}: 5 of 7 traces measured with answering"
     assert second == "not measured: 1 no answer, 1 no reasoning"
@@ -193,14 +178,14 @@ def test_info_and_the_table(call, model, measured, tmp_path):
     names = [line.split("  ")[0] for line in table[1:]]
     assert names[0] == "nothing"
     assert "its words, shuffled" in names
-    assert "5 of 7 traces measured with answering" in call("info", folder)[1]
-    assert json.loads(call("info", folder, "--json")[1])["not_measured"] == 2
+    assert "5 of 7 traces measured with answering" in run("info", folder)[1]
+    assert json.loads(run("info", folder, "--json")[1])["not_measured"] == 2
     assert digests(folder) == digests(measured)
 
 
 @pytest.mark.parametrize("after", [0, 2, 4])
 def test_an_interruption_leaves_the_folder_and_loses_no_trace(
-    call, model, measured, tmp_path, monkeypatch, after
+    run, model, measured, tmp_path, monkeypatch, after
 ):
     folder = write_own(tmp_path / "mine")
     before = digests(folder)
@@ -213,17 +198,17 @@ def test_an_interruption_leaves_the_folder_and_loses_no_trace(
         return real(*args)
 
     monkeypatch.setattr(measuring, "measure_trace", interrupted)
-    status, out, _ = call("measure", folder, "--model", model)
+    status, out, _ = run("measure", folder, "--model", model)
     assert (status, out) == (130, "")
     assert digests(folder) == before
     monkeypatch.setattr(measuring, "measure_trace", real)
-    _, out, err = call("measure", folder, "--model", model, "--json")
+    _, out, err = run("measure", folder, "--model", model, "--json")
     assert json.loads(out)["reused"] == after
     assert (f"{after} traces were measured before an interruption" in err) == (after > 0)
     assert digests(folder) == digests(measured)
 
 
-def test_a_fault_while_writing_leaves_the_folder_whole(call, model, tmp_path, monkeypatch):
+def test_a_fault_while_writing_leaves_the_folder_whole(run, model, tmp_path, monkeypatch):
     folder = write_own(tmp_path / "mine")
     before = digests(folder)
 
@@ -232,14 +217,14 @@ def test_a_fault_while_writing_leaves_the_folder_whole(call, model, tmp_path, mo
 
     with monkeypatch.context() as broken:
         broken.setattr("faithshift_data.folder.write_shards", full)
-        refused(call("measure", folder, "--model", model), "No space left on device")
+        refused(run("measure", folder, "--model", model), "No space left on device")
     assert digests(folder) == before
     assert fd.check(folder) == []
-    _, out, _ = call("measure", folder, "--model", model, "--json")
+    _, out, _ = run("measure", folder, "--model", model, "--json")
     assert json.loads(out)["reused"] == 5
 
 
-def test_other_settings_and_altered_work_are_not_reused(call, model, tmp_path, monkeypatch):
+def test_other_settings_and_altered_work_are_not_reused(run, model, tmp_path, monkeypatch):
     folder = write_own(tmp_path / "mine")
     with monkeypatch.context() as broken:
         broken.setattr(measuring, "write_folder", lambda *a, **k: 1 / 0)
@@ -251,13 +236,13 @@ def test_other_settings_and_altered_work_are_not_reused(call, model, tmp_path, m
     work = sorted((tmp_path / "mine.work").iterdir())
     assert len(work) == 5
     work[0].write_bytes(work[0].read_bytes()[:-1] + b"x")
-    out = json.loads(call("measure", folder, "--model", model, "-o", tmp_path / "a", "--json")[1])
+    out = json.loads(run("measure", folder, "--model", model, "-o", tmp_path / "a", "--json")[1])
     assert out["reused"] == 0  # another place has its own work
-    out = json.loads(call("measure", folder, "--model", model, "--probes", "subset", "--json")[1])
+    out = json.loads(run("measure", folder, "--model", model, "--probes", "subset", "--json")[1])
     assert out["reused"] == 0
 
 
-def test_a_row_that_fails_is_counted_and_named(call, model, tmp_path, monkeypatch):
+def test_a_row_that_fails_is_counted_and_named(run, model, tmp_path, monkeypatch):
     folder = write_own(tmp_path / "mine")
     real = measuring.measure_trace
 
@@ -267,7 +252,7 @@ def test_a_row_that_fails_is_counted_and_named(call, model, tmp_path, monkeypatc
         return real(row, *args)
 
     monkeypatch.setattr(measuring, "measure_trace", failing)
-    status, out, err = call("measure", folder, "--model", model, "--json")
+    status, out, err = run("measure", folder, "--model", model, "--json")
     found = json.loads(out)
     assert (status, found["measured"]) == (0, 4)
     assert found["not_measured"] == {"failed": 1, "no answer": 1, "no reasoning": 1}
@@ -275,22 +260,22 @@ def test_a_row_that_fails_is_counted_and_named(call, model, tmp_path, monkeypatc
     assert fd.check(folder) == []
 
 
-def test_nothing_measured_is_refused_and_nothing_written(call, model, tmp_path):
+def test_nothing_measured_is_refused_and_nothing_written(run, model, tmp_path):
     folder = fd.write(
         tmp_path / "mine", [{"question": "Why?"}, {"question": "Who?", "answer": "I"}]
     )
     before = digests(folder)
-    result = call("measure", folder, "--model", model)
+    result = run("measure", folder, "--model", model)
     refused(result, "no trace could be measured: 2 no reasoning")
     assert "2 of 2 traces have no prompt of their own" in result[2]
     assert "--chat" in result[2]
     assert digests(folder) == before
 
 
-def test_a_limit_and_a_new_folder(call, model, measured, tmp_path):
+def test_a_limit_and_a_new_folder(run, model, measured, tmp_path):
     out = tmp_path / "new"
     before = digests(measured)
-    result = call("measure", measured, "--model", model, "--limit", 2, "-o", out, "--json")
+    result = run("measure", measured, "--model", model, "--limit", 2, "-o", out, "--json")
     found = json.loads(result[1])
     assert found["measured"] == 2
     assert found["not_measured"]["beyond the limit"] == 3
@@ -299,25 +284,25 @@ def test_a_limit_and_a_new_folder(call, model, measured, tmp_path):
     assert digests(measured) == before
 
 
-def test_label_probes_are_kept_from_detectors_and_replaced(call, model, tmp_path):
+def test_label_probes_are_kept_from_detectors_and_replaced(run, model, tmp_path):
     folder = write_own(tmp_path / "mine")
-    call("measure", folder, "--model", model, "--label-probes")
+    run("measure", folder, "--model", model, "--label-probes")
     data = fd.open(folder)
     roles = Counter(row["role"] for row in data.table("interventions").to_pylist())
     assert roles["label"] == 15
     assert fd.check(folder) == []
     names = data.view("train", needs=("interventions",)).interventions.names
     assert not {"truncate@0.25", "truncate@0.5"} & set(names)
-    call("measure", folder, "--model", model)
+    run("measure", folder, "--model", model)
     assert "label" not in fd.open(folder).table("interventions")["role"].to_pylist()
 
 
-def test_rows_that_labels_rest_on_are_kept(call, model, tmp_path):
+def test_rows_that_labels_rest_on_are_kept(run, model, tmp_path):
     given = write_synthetic(tmp_path / "given", 2)
-    result = call("measure", given, "--model", model, "--label-probes")
+    result = run("measure", given, "--model", model, "--label-probes")
     refused(result, "labels of this dataset rest on label rows")
     out = tmp_path / "out"
-    assert call("measure", given, "--model", model, "--limit", 1, "-o", out)[0] == 0
+    assert run("measure", given, "--model", model, "--limit", 1, "-o", out)[0] == 0
     assert fd.check(out) == []
     kept, old = (
         {row["intervention_id"] for row in fd.open(folder).table("interventions").to_pylist()
@@ -328,38 +313,38 @@ def test_rows_that_labels_rest_on_are_kept(call, model, tmp_path):
     assert "# synthetic" in (out / "README.md").read_text()
 
 
-def test_what_cannot_be_used_is_one_line(call, model, measured, tmp_path, monkeypatch):
+def test_what_cannot_be_used_is_one_line(run, model, measured, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "config.json").write_text('{"model_type": "llama"}')
-    refused(call("measure", measured, "--model", broken), "--model: no weights")
+    refused(run("measure", measured, "--model", broken), "--model: no weights")
     (broken / "model.safetensors").write_bytes(b"not weights")
     out = ("-o", tmp_path / "new")
-    refused(call("measure", measured, "--model", broken, *out), "cannot be loaded")
+    refused(run("measure", measured, "--model", broken, *out), "cannot be loaded")
     (broken / "config.json").write_text("{")
-    refused(call("measure", measured, "--model", broken), "config.json with model_type")
-    refused(call("measure", measured, "--model", tmp_path / "no"), "models are not downloaded")
+    refused(run("measure", measured, "--model", broken), "config.json with model_type")
+    refused(run("measure", measured, "--model", tmp_path / "no"), "models are not downloaded")
     ours = ("measure", measured, "--model", model)
-    refused(call(*ours, "--dtype", "int8"), "--dtype", "float32", "int8")
-    refused(call(*ours, "--probes", "some"), "--probes", "full", "some")
-    refused(call(*ours, "--limit", 0), "--limit", "1 or more")
-    refused(call(*ours, "-o", broken), "already exists")
-    refused(call("measure", "mini", "--model", model), "--out", "a new folder")
-    refused(call("measure", tmp_path / "no", "--model", model), "--out")
-    refused(call("measure", tmp_path / "empty", "--model", model), "no such file")
-    assert call("measure", measured)[0] == 2
+    refused(run(*ours, "--dtype", "int8"), "--dtype", "float32", "int8")
+    refused(run(*ours, "--probes", "some"), "--probes", "full", "some")
+    refused(run(*ours, "--limit", 0), "--limit", "1 or more")
+    refused(run(*ours, "-o", broken), "already exists")
+    refused(run("measure", "mini", "--model", model), "--out", "a new folder")
+    refused(run("measure", tmp_path / "no", "--model", model), "--out")
+    refused(run("measure", tmp_path / "empty", "--model", model), "no such file")
+    assert run("measure", measured)[0] == 2
     foreign = write_own(tmp_path / "foreign")
     (foreign / "notes.txt").write_text("mine")
-    refused(call("measure", foreign, "--model", model), "would be lost", "notes.txt")
+    refused(run("measure", foreign, "--model", model), "would be lost", "notes.txt")
     monkeypatch.chdir(foreign)
     (foreign / "notes.txt").unlink()
-    refused(call("measure", ".", "--model", model), "the folder you are in")
+    refused(run("measure", ".", "--model", model), "the folder you are in")
     monkeypatch.setitem(sys.modules, "transformers", None)
-    refused(call(*ours), "pip install 'faithshift[measure]'")
+    refused(run(*ours), "pip install 'faithshift[measure]'")
 
 
-def test_a_model_without_chat_template(call, model, measured, tmp_path):
+def test_a_model_without_chat_template(run, model, measured, tmp_path):
     import shutil
 
     plain = shutil.copytree(model, tmp_path / "plain")
@@ -370,5 +355,5 @@ def test_a_model_without_chat_template(call, model, measured, tmp_path):
             config = json.loads(path.read_text())
             config.pop("chat_template", None)
             path.write_text(json.dumps(config))
-    result = call("measure", measured, "--model", plain, "--chat", "-o", tmp_path / "new")
+    result = run("measure", measured, "--model", plain, "--chat", "-o", tmp_path / "new")
     refused(result, "no chat template", "--chat")

@@ -6,6 +6,7 @@ a row never depends on the batch it happened to travel in (up to rounding of the
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -43,6 +44,12 @@ class Completion:
     n_tokens: int
 
 
+def generation_seed(trace_id: str, attempt: int = 0) -> int:
+    """The sampling seed of a trace's attempt: a function of its id, below 2**31."""
+    key = f"{trace_id}/generate" + (f"/{attempt}" if attempt else "")
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") >> 1
+
+
 class Engine(Protocol):
     """Anything that completes raw prompts."""
 
@@ -54,3 +61,15 @@ class Engine(Protocol):
     ) -> list[Completion]:
         """Continue each prompt; same prompt, seed and sampling give the same completion."""
         ...
+
+
+def generation_of(engine: Engine, seed: int, sampling: Sampling) -> dict[str, str | int | float]:
+    """The ``generation`` column of a trace."""
+    return {
+        "engine": engine.name,
+        "engine_version": engine.version,
+        "seed": seed,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_tokens": sampling.max_tokens,
+    }
