@@ -13,6 +13,7 @@ from typing import Any
 import faithshift_data as fd
 from builders.annotation import GUIDE, QUESTION_ID, VERDICTS, read_sheet, shown, to_csv, to_html
 from builders.labels import NAMES, clean_counterpart
+from cards.stale import is_rendered, write_card
 from faithshift_bench.stats.agreement import rater_agreement
 from faithshift_bench.stats.intervals import exact_interval
 from faithshift_data.atomic import new_folder, sha256_file
@@ -111,7 +112,8 @@ def read_sheets(
     adjudicator's; a trace without one is unresolved and enters no rate.
 
     Args:
-        data: a dataset folder or an embedded name; its manifest gets ``audit.human``.
+        data: a dataset folder or an embedded name; its manifest gets ``audit.human``, and its
+            card, where it was a rendered one, says so.
         first: CSV of one annotator.
         second: CSV of the other, over the same traces.
         third: CSV of the adjudicator, over traces without a common verdict.
@@ -172,7 +174,10 @@ def read_sheets(
             _write(folder, "adjudicator", dataset, traces, waiting)
     manifest = dataset.manifest
     audit = {**manifest.audit, "human": human}
+    rendered = is_rendered(dataset.path)
     replace(manifest, audit=audit).write(dataset.path / MANIFEST)
+    if rendered:
+        write_card(dataset.path)
     return human
 
 

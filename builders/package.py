@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from builders.audit import audit_counts
-from builders.axes import used
-from builders.card import card_text
+from builders.axes import language_asked, used
+from builders.axes.model_family import LICENCE_NOTE
 from builders.chunk import Chunk
 from builders.deltas import semantic_distances
 from builders.labels import both_rules
@@ -22,11 +22,16 @@ from builders.provenance import environment
 from builders.screening import place
 from builders.sources import Item
 from builders.weights import Weights
+from cards import dataset_card
 from faithshift_data.dataset import write_folder
 from faithshift_data.measure.descriptors import manifest_entries
 from faithshift_data.schema import SPLITS
 
 LICENCE = "CC-BY-4.0"
+CONTENT_NOTE = (
+    "Items are written by generators and hold no personal data. What models made of them was not\n"
+    "filtered, and may be wrong or repeat what they were trained on."
+)
 Table = dict[str, list[Mapping[str, Any]]]
 
 
@@ -82,6 +87,8 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "draw_seed": preset.draw_seed,
         "licence": LICENCE,
         "label_rule": preset.label_rule,
+        "languages": sorted({language_asked(row["axis"]) for row in traces.values()}),
+        "notes": _notes(models),
         "models": [_model(weights) for weights in models],
         "sources": _sources(made.kept),
         "axes": _axes(preset, models),
@@ -98,8 +105,14 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "environment": environment(preset, models, made.makers),
         "descriptors": manifest_entries(next(iter(descriptors.values()), {})),
     }
-    text = card_text(manifest, tables)
-    return write_folder(out, manifest, tables, descriptors, card=text)
+    return write_folder(out, manifest, tables, descriptors, card=dataset_card)
+
+
+def _notes(models: Sequence[Weights]) -> list[str]:
+    """What the card says beside its counts."""
+    alone = len({weights.family for weights in models}) == 1
+    notes = [*(weights.remark for weights in models), CONTENT_NOTE, LICENCE_NOTE if alone else ""]
+    return [note for note in notes if note]
 
 
 def _ledger(made: Made) -> dict[str, Any]:

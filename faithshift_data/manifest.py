@@ -68,6 +68,29 @@ class DescriptorInfo:
 
 
 @dataclass(frozen=True)
+class Withheld:
+    """What a folder withholds of its labels.
+
+    Attributes:
+        parts: of ``calib`` and ``test``: whose rows say nothing of labels, conditions and pairs.
+        probes: the interventions that every such trace has, named as in a view's profile.
+        commitment: HMAC-SHA256 of the key's files under the secret salt: shows afterwards that
+            the labels are those of the day of publication.
+        controls: how well length and words alone tell the withheld labels, by detector: ``auroc``
+            with ``low`` and ``high`` (95%), ``n_traces``, ``n_items``, ``reason`` where undefined.
+    """
+
+    parts: tuple[str, ...]
+    probes: tuple[str, ...] = ()
+    commitment: str | None = None
+    controls: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse parts that cannot be withheld, or none."""
+        _one_of("withheld.parts", self.parts, (("calib", "test"), ("calib",), ("test",)))
+
+
+@dataclass(frozen=True)
 class FileInfo:
     """A file's sha256, size in bytes, and rows (None where it is not a table)."""
 
@@ -81,7 +104,10 @@ class Manifest:
     """Contents of ``manifest.json``. Unknown keys are refused, not ignored.
 
     ``audit`` holds what was checked: ``rules`` (pairs by axis and check) and ``human`` (agreement
-    of annotators and the labels' ``residual_error``), each only where it was made.
+    of annotators and the labels' ``residual_error``), each only where it was made. ``languages``
+    are codes such as ``en``; ``notes`` are what the card must say beside what it counts.
+    ``withheld`` says which labels are not there; a folder that holds them names, in ``key_of``,
+    the sha256 of the other's files.
     """
 
     name: str
@@ -90,6 +116,8 @@ class Manifest:
     preset: str | None = None
     licence: str | None = None
     label_rule: str | None = None
+    languages: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     models: tuple[ModelInfo, ...] = ()
     sources: tuple[SourceInfo, ...] = ()
     axes: tuple[AxisInfo, ...] = ()
@@ -102,6 +130,8 @@ class Manifest:
     environment: Mapping[str, Any] = field(default_factory=dict)
     descriptors: Mapping[str, DescriptorInfo] = field(default_factory=dict)
     files: Mapping[str, FileInfo] = field(default_factory=dict)
+    withheld: Withheld | None = None
+    key_of: str | None = None
     manifest_version: int = MANIFEST_VERSION
     schema_version: int = SCHEMA_VERSION
 
@@ -149,6 +179,8 @@ class Manifest:
                 data[key] = {
                     name: _build(kind, row, f"{key}.{name}") for name, row in data[key].items()
                 }
+        if data.get("withheld") is not None:
+            data["withheld"] = _build(Withheld, data["withheld"], "withheld")
         return _build(cls, data, "")
 
     @classmethod

@@ -8,7 +8,7 @@ from builders.sources import Item
 from faithshift_data.schema import Kind, Mode
 
 LICENCE_NOTE = """\
-`mini` holds traces of one model family only. The one other small model that could be had
+This set holds traces of one model family only. The one other small model that could be had
 without a model hub was Gemma 3 270M. Its terms of use (version of 1 April 2026) claim no rights
 in the text it writes and do not count that text as a derivative of the model, so that its traces
 alone could ship here. They also make a derivative of every model that is trained on its outputs

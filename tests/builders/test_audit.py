@@ -20,6 +20,7 @@ from scipy import stats
 import faithshift_data as fd
 from builders.annotation import guarded, shown, to_csv, to_html, unguarded
 from builders.audit import audit_counts, draw, read_sheets, residual_error, said, write_sheets
+from cards.stale import is_rendered, write_card
 from faithshift_data.errors import InputError
 from faithshift_data.manifest import Manifest
 from tests.synthetic import write_synthetic
@@ -301,8 +302,15 @@ def test_what_rules_found_is_kept_beside(data: Path, tmp_path: Path) -> None:
     sheet = write_sheets(str(data), 3, tmp_path / "s") / "annotator-a.csv"
     a = answer(sheet, tmp_path / "a.csv", lambda at, name: "yes")
     b = answer(sheet, tmp_path / "b.csv", lambda at, name: "no")
+    card = data / "README.md"
+    before = card.read_text()
     read_sheets(str(data), a, b)
     assert set(fd.open(str(data)).manifest.audit) == {"rules", "human"}
+    assert card.read_text() == before, "somebody's own card"
+    write_card(data)
+    b.write_text(b.read_text().replace(",no", ",unsure"))
+    read_sheets(str(data), a, b)
+    assert is_rendered(data) and "labels were contradicted" in card.read_text()
 
 
 FAULTS = [

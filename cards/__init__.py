@@ -1,0 +1,5 @@
+"""Cards: README.md of a dataset, the metric and a detector, rendered and never typed."""
+
+from cards.dataset import dataset_card
+
+__all__ = ["dataset_card"]
