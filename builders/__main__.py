@@ -52,16 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _build(options: argparse.Namespace) -> int:
     preset = load_preset(options.preset)
     from builders.estimate import estimate
+    from builders.shards import Shard
 
+    shard = None if options.shard is None else Shard.parse(options.shard)
     if options.dry_run:
         for name, value in estimate(preset).items():
             print(f"{name}: {value:,.0f}")
         return 0
     if options.out is None:
         raise ValueError("--out: expected a folder, got nothing")
-    from builders.shards import Shard
-
-    shard = None if options.shard is None else Shard.parse(options.shard)
     from builders.stages import build, build_shard
     from builders.weights import load_models
 

@@ -18,6 +18,7 @@ from faithshift_data.schema import SPLITS, Kind, LabelRule, stable_id
 from faithshift_data.soundness import check_tables
 from faithshift_data.splits import PAPER_SHARES, assign_fold, assign_split
 from faithshift_data.tables import Rows, to_table
+from faithshift_data.wellformed import refuse_half_characters
 
 DEFAULTS: dict[str, Any] = {
     "domain": "own",
@@ -41,7 +42,7 @@ def write(
 
     Args:
         folder: a new or empty folder.
-        traces: dicts or an Arrow table with columns of the traces table.
+        traces: dicts or an Arrow table with columns of the traces table; at least one.
         pairs: dicts or a table with at least anchor_id, partner_id, axis and kind. None: one pair
             for each trace that has an anchor_id, of the kind its labels say.
         name: name in the manifest; default the folder's.
@@ -60,10 +61,12 @@ def check_own(
     traces: Rows, pairs: Rows | None = None
 ) -> tuple[dict[str, Any], dict[str, dict[str, pa.Table]]]:
     """The manifest fields and tables that ``write`` would write; arguments and errors as there."""
-    rows = [_fill_trace(row, number) for number, row in enumerate(_dicts(traces))]
+    rows = [_fill_trace(row, number) for number, row in enumerate(_dicts(traces, "traces"))]
+    if not rows:
+        raise InputError("no traces", expected="at least one", got="none")
     whole = {"traces": to_table("traces", rows)}
     by_id = {row["trace_id"]: row for row in rows}
-    given = _own_pairs(rows) if pairs is None else _dicts(pairs)
+    given = _own_pairs(rows) if pairs is None else _dicts(pairs, "pairs")
     made = [_fill_pair(row, by_id, number) for number, row in enumerate(given)]
     whole["pairs"] = to_table("pairs", made)
     kinds: dict[str, Counter[tuple[str, Any]]] = {}
@@ -107,10 +110,16 @@ def _model(rows: Iterable[Mapping[str, Any]], model_id: str) -> dict[str, Any]:
     return found
 
 
-def _dicts(rows: Rows) -> list[dict[str, Any]]:
+def _dicts(rows: Rows, file: str) -> list[dict[str, Any]]:
     if isinstance(rows, pa.Table):
         return rows.to_pylist()
-    return [dict(row) for row in rows]
+    found = []
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InputError("not a row", file=file, row=number, expected="a dict", got=repr(row))
+        refuse_half_characters(row, file=file, row=number)
+        found.append(dict(row))
+    return found
 
 
 def _fill_trace(given: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -156,7 +165,7 @@ def _fill_pair(
         if name not in row:
             raise InputError("required", file="pairs", row=number, field=name, got="nothing")
     for name in ("anchor_id", "partner_id"):
-        if row[name] not in traces:
+        if not isinstance(row[name], str) or row[name] not in traces:
             raise InputError("no such trace", file="pairs", row=number, field=name, got=row[name])
     anchor, partner = traces[row["anchor_id"]], traces[row["partner_id"]]
     left, right = anchor.get("label"), partner.get("label")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from faithshift_data.errors import InputError
 from faithshift_data.leakage import check_leakage
 from faithshift_data.problems import Problem
-from faithshift_data.schema import SPLITS, Kind, Role
+from faithshift_data.schema import SPLITS, AnswerKind, Kind, Role
 from faithshift_data.tables import ID, check_values
 
 Row = dict[str, Any]
@@ -131,13 +131,14 @@ def _trace(
 
 
 def _answer(row: Row, report: _Report) -> Iterator[Problem]:
-    answer, options = row["answer"], row.get("options")
+    answer, options, cue = row["answer"], row.get("options"), row["cue"] or {}
     if (answer is None) != (row["answer_status"] != "explicit"):
         yield report("answer", "an answer stands if and only if it is explicit", got=answer)
-    elif answer is not None and row.get("answer_kind") == "letter":
-        last = chr(64 + len(options)) if options else "Z"
-        if not (len(answer) == 1 and "A" <= answer <= last):
-            yield report("answer", "not an option", f"A to {last}", answer)
+    last = chr(64 + len(options)) if options else "Z"
+    named = {"answer": answer, "gold": row["gold"], "cue.target": cue.get("target")}
+    for field, value in named.items() if row["answer_kind"] == AnswerKind.LETTER else ():
+        if value is not None and not (len(value) == 1 and "A" <= value <= last):
+            yield report(field, "not an option", f"A to {last}", value)
 
 
 def _pair(row: Row, traces: Mapping[str, Row], axes: Collection[str]) -> Iterator[Problem]:

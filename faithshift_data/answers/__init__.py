@@ -44,13 +44,15 @@ def extract_answer(
         InputError: an unknown kind.
     """
     if kind not in tuple(AnswerKind):
-        raise InputError("unknown", field="kind", expected=list(AnswerKind), got=kind)
+        raise InputError("unknown", field="kind", expected=", ".join(AnswerKind), got=kind)
     cleaned = clean(text or "")
     if not cleaned:
         return none("no closed text" if text and text.strip() else "empty text")
     read = _READERS[kind]
     free = kind == AnswerKind.TEXT and options is None
+    announced = False
     for window, mark in stated(cleaned, kind):
+        announced = True
         found = read(window, options, mark)
         doubtful = free or found is None or found.status == AnswerStatus.OUT_OF_SET
         if doubtful and declines(window):
@@ -60,7 +62,8 @@ def extract_answer(
     last = last_sentence(cleaned)
     if free and declines(last):
         return none("declines to answer")
-    found = read(cleaned, options, "reply")
+    # Free text that announces an answer and gives none is no answer itself.
+    found = None if free and announced else read(cleaned, options, "reply")
     return found or none(_why(cleaned, last))
 
 

@@ -24,7 +24,7 @@ _PHRASE = (
     rf"{_VERB}\b(?!\s*(?:not|n't|neither)\b)\s*:?"
     rf"|\b(?:{_NOUN}|conclusion|rating|score|grade)\b{_OF_WHAT}{_ADJECTIVE}\s*:|\banswer\s*="
     rf"|答案\s*[:是为]|{_SAY}"
-    r"|(?m:^[ \t]*(?:final[ \t]+|correct[ \t]+)?answer[ \t]*$)"
+    r"|(?m:^[ \t]*(?:(?:final[ \t]+|correct[ \t]+)?answer|respuesta(?:[ \t]+final)?)[ \t]*$)"
     r"|####[ \t]*(?=[-+$€£]?[ \t]?[0-9]|(?m:\(?[A-Z]\)?[ \t]*$))"
 )
 _STATES = {
@@ -37,8 +37,13 @@ _STATES = {
         re.I,
     ),
     AnswerKind.NUMBER: re.compile(_PHRASE + r"|(?m:^[ \t]*A:)", re.I),
-    AnswerKind.TEXT: re.compile(_PHRASE + r"|(?m:^[ \t]*A:)", re.I),
+    AnswerKind.TEXT: re.compile(_PHRASE + r"|(?m:^[ \t]*A:|^[ \t]*####[ \t]*$)", re.I),
 }
+_DENIES = re.compile(
+    rf"\b(?:{_NOUN}|{_VERB_ONLY})\b{_OF_WHAT}{_ADJECTIVE}\s*"
+    rf"(?:{_VERB}\s+(?:not|neither)|(?:is|was)n't|can(?:not|'t)\s+be|no\s+es)\b",
+    re.I,
+)
 _LEAD = re.compile(r"(?:[ \t\n:]|\.{2,}|…)*+")
 _LIST_ENTRY = re.compile(r"[0-9]{1,2}[.)]\s+\S")
 _BULLET = re.compile(r"[-*•]\s+")
@@ -117,6 +122,11 @@ def last_sentence(text: str) -> str:
 def declines(text: str) -> bool:
     """Whether a sentence says that no answer can be given."""
     return bool(_DECLINES.search(text))
+
+
+def denies(text: str) -> bool:
+    """Whether a text says what the answer is not."""
+    return bool(_DENIES.search(text))
 
 
 def rejects_options(text: str) -> str | None:

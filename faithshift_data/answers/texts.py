@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from faithshift_data.answers.found import ExtractedAnswer, ambiguous, explicit, outside
 from faithshift_data.answers.numbers import value_of
-from faithshift_data.answers.places import last_sentence
+from faithshift_data.answers.places import denies, last_sentence
 from faithshift_data.markup import clean
 
 _ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)", re.I)
@@ -52,8 +52,8 @@ def read_text(window: str, options: Sequence[str] | None, mark: str) -> Extracte
 
 def _of_reply(text: str, options: Sequence[str] | None) -> ExtractedAnswer | None:
     if options is None:
-        whole = "\n" not in text and last_sentence(text) == text
-        value = plain(text)
+        whole = "\n" not in text and last_sentence(text) == text and not text.endswith(":")
+        value = "" if denies(text) else plain(text)
         return explicit(value, "whole reply") if whole and value else None
     lines = text.splitlines()
     alone = {option for line in lines for option in _exactly(plain(line), options)}

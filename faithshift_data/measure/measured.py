@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from faithshift_data.answers.texts import same
+
 Row = Mapping[str, Any]
 
 # Kinds of interventions in the order of the table.
@@ -94,9 +96,9 @@ def _cue(traces: Sequence[Row]) -> dict[str, int]:
     ]
     return {
         "answered": len(cued),
-        "followed": sum(row["answer"] == row["cue"]["target"] for row in cued),
+        "followed": sum(same(row["answer"], row["cue"]["target"]) for row in cued),
         "answered_without": len(pairs),
-        "same_without": sum(start["answer"] == row["cue"]["target"] for row, start in pairs),
+        "same_without": sum(same(start["answer"], row["cue"]["target"]) for row, start in pairs),
     }
 
 

@@ -127,8 +127,32 @@ def test_none_says_why(text: str | None, reason: str) -> None:
     assert (found.value, found.status, found.reason) == (None, "none", reason)
 
 
+ANNOUNCED = ("Answer:", "The answer is", "Final answer:", "Respuesta:", "La respuesta es", "Answer")
+ANNOUNCED += ("A:", "Solution:", "I would say", "Let me think:", "So my final answer is", "答案：")
+
+
+@pytest.mark.parametrize("text", [*ANNOUNCED, "\\boxed{}", "Answer: ...", "####"])
+@pytest.mark.parametrize("wrap", ["{}", "**{}**", "> {}\n", "I do wonder.\n\n{}", "{}<|eot_id|>"])
+def test_an_announcement_is_no_answer(text: str, wrap: str) -> None:
+    found = extract_answer(wrap.format(text), kind="text")
+    assert (found.value, found.status) == (None, "none") and found.reason
+
+
+@pytest.mark.parametrize(
+    "text", ["The answer is not Rome.", "The answer isn't Rome", "La respuesta no es Roma."]
+)
+def test_what_an_answer_is_not_is_no_answer(text: str) -> None:
+    assert extract_answer(text, kind="text").status == "none"
+
+
+@pytest.mark.parametrize("text", ["#", "C#", "It is 5:30", "Not Rome", "No es una pipa"])
+def test_what_looks_like_an_announcement_is_an_answer(text: str) -> None:
+    assert extract_answer(text, kind="text").value == text
+    assert extract_answer(f"{text}. Answer: {text}", kind="text").value == text
+
+
 def test_unknown_kind() -> None:
-    with pytest.raises(InputError, match="field kind"):
+    with pytest.raises(InputError, match="field kind: unknown .expected letter, number, text, got"):
         extract_answer("x", kind="word")
 
 

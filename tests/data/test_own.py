@@ -99,6 +99,11 @@ def test_load_dataset_of_own_traces(tmp_path: Path) -> None:
         (lambda r: r[3].update(anchor_id=""), "traces, row 3, field anchor_id: empty id"),
         (lambda r: r[3].update(item_id=""), "traces, row 3, field item_id: empty id"),
         (lambda r: r[3].update(reasoning=7), "traces, row 3, field reasoning: wrong type"),
+        (lambda r: r[3].update(question="\ud83d?"), "traces, row 3, field question: half a char"),
+        (lambda r: r[3].update(steps=["a", "\udc00"]), "traces, row 3, field steps: half a char"),
+        (lambda r: r[3].update(cue={"text": "\ud83d"}), "row 3, field cue.text: half a character"),
+        (lambda r: r.insert(3, "text"), "traces, row 3: not a row (expected a dict, got 'text')"),
+        (lambda r: r.clear(), "no traces (expected at least one, got none)"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, change: Any, text: str) -> None:
@@ -108,6 +113,53 @@ def test_what_is_wrong_is_said_and_nothing_written(tmp_path: Path, change: Any, 
         fd.write(tmp_path / "d", rows)
     assert text in str(error.value)
     assert os.listdir(tmp_path) == []
+
+
+def lettered(**given: Any) -> dict[str, Any]:
+    return {"question": "Which?", "options": ["a", "b", "c"], **given}
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"cue": {"text": "(D) it is", "target": "D"}}, "cue.target"),
+        ({"cue": {"text": "a it is", "target": "a"}}, "cue.target"),
+        ({"cue": {"text": "It is", "target": ""}}, "cue.target"),
+        ({"gold": "D"}, "gold"),
+        ({"answer": "D"}, "answer"),
+    ],
+)
+def test_a_letter_outside_the_options_is_refused(tmp_path: Path, given: Any, field: str) -> None:
+    with pytest.raises(fd.InputError, match=f"field {field}: not an option .expected A to C"):
+        fd.write(tmp_path / "d", [lettered(**given)])
+    assert os.listdir(tmp_path) == []
+
+
+def test_letters_of_the_options_and_targets_of_other_kinds_are_kept(tmp_path: Path) -> None:
+    cue = {"kind": "answer", "format": "note", "text": "C", "target": "C"}
+    free = {"question": "Who?", "gold": "Ada", "cue": {**cue, "target": "Bo"}}
+    rows = [
+        lettered(gold="A", answer="B", cue=cue),
+        lettered(gen_index=1, cue={**cue, "target": None}),
+        free,
+    ]
+    found = fd.open(fd.write(tmp_path / "d", rows)).table("traces").to_pylist()
+    assert {row["cue"]["target"] for row in found} == {"C", None, "Bo"}
+
+
+@pytest.mark.parametrize("name", ["axis", "anchor_id"])
+def test_pairs_with_half_a_character_are_refused(tmp_path: Path, name: str) -> None:
+    pair = {"anchor_id": "a0", "partner_id": "b0", "axis": "tone", name: "\ud83d"}
+    with pytest.raises(fd.InputError) as error:
+        fd.write(tmp_path / "d", own(), [pair])
+    assert str(error.value).startswith(f"pairs, row 0, field {name}: half a character")
+    assert str(error.value).isascii() and os.listdir(tmp_path) == []
+
+
+def test_an_id_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    pair = {"anchor_id": ["a0"], "partner_id": "b0", "axis": "tone"}
+    with pytest.raises(fd.InputError, match="pairs, row 0, field anchor_id: no such trace"):
+        fd.write(tmp_path / "d", own(), [pair])
 
 
 def test_pairs_of_no_split_are_refused(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_targets_are_wrong_answers_drawn_by_the_question(asked):
         ("{", "row 1: not JSON"),
         ("[1]", "row 1: not an object"),
         ({"options": ["a", "b"]}, "row 1, field question: required"),
-        ({"question": " "}, "row 1, field question: required"),
+        ({"question": " "}, "row 1, field question: an empty text"),
         ({"question": "Why?", "colour": "red"}, "row 1, field colour: unknown field"),
         ({"question": 3}, "row 1, field question: not a text"),
         ({"question": "Why?", "gold": True, "target": "x"}, "row 1, field gold: not a text"),
@@ -78,7 +78,26 @@ def test_targets_are_wrong_answers_drawn_by_the_question(asked):
         ({"question": "Why?", "options": ["a"]}, "row 1, field options: not a list"),
         ({"question": "Why?", "options": ["a", "b"], "gold": "C"}, "field gold: not an option"),
         ({"question": "Why?", "options": ["a", "b"], "gold": "b"}, "expected A to B, got b"),
-        ({"question": "Why?", "answer_kind": "word", "target": "x"}, "field answer_kind: unknown"),
+        (
+            {"question": "Why?", "answer_kind": "word", "target": "x"},
+            "field answer_kind: unknown (expected letter, number, text, got word)",
+        ),
+        ({"question": "Why?", "answer_kind": "letter", "target": "A"}, "letter goes with options"),
+        ({**CHOICE, "answer_kind": "text"}, "field answer_kind: letter goes with options"),
+        ({"question": "Why?", "options": ["a", " a"]}, "not a list of 2 to 26 different texts"),
+        ({"question": "Why?", "options": ["a", " "]}, "not a list of 2 to 26 different texts"),
+        ({"question": "Why?", "options": []}, "not a list of 2 to 26 different texts"),
+        ({"question": "Why?", "options": ["a", 1]}, "not a list of 2 to 26 different texts"),
+        ({"question": "Why?", "gold": "4", "target": "many"}, "field target: not a number"),
+        ({"question": "Why?", "gold": "4", "target": "4.0"}, "field target: the right answer"),
+        ({"question": "Why?", "gold": 1000, "target": "1,000"}, "field target: the right answer"),
+        ({"question": "Why?", "gold": "So", "target": "so."}, "field target: the right answer"),
+        ({"question": "Why?", "answer_kind": "number", "gold": "x"}, "field gold: not a number"),
+        ({"question": "Why?", "target": " "}, "row 1, field target: an empty text"),
+        ('{"question": "Why?", "gold": 1e999}', "row 1, field gold: not a text"),
+        ('{"question": "Why? \\ud83d"}', "row 1, field question: half a character"),
+        ('{"question": "Why?", "options": ["a", "\\udc00"]}', "field options: half a character"),
+        ("[" * 100_000, "row 1: not JSON"),
         ({"question": "Why?"}, "row 1, field target: required where"),
         ({"question": "Why?", "gold": "so"}, "row 1, field target: required where"),
         ({"question": "Why?", "gold": "0.5"}, "row 1, field target: required where"),
@@ -91,6 +110,34 @@ def test_bad_questions_are_one_line(asked, line, text):
         read_questions(asked(CHOICE, line))
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_any_text_may_stand_in_a_line(asked, tmp_path):
+    spread = "Which\u2028is\u0085a\u000bplant?"
+    path = asked({**CHOICE, "question": spread}, "\r", json.dumps(COUNT) + "\r")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    plain = tmp_path / "plain.jsonl"
+    plain.write_text(json.dumps({**CHOICE, "question": spread}, ensure_ascii=False), "utf-8")
+    assert [row["question"] for row in read_questions(path)] == [spread, COUNT["question"]]
+    assert [row["question"] for row in read_questions(plain)] == [spread]
+
+
+@pytest.mark.parametrize(
+    ("gold", "kind", "least"),
+    [
+        ("0.5", "number", None),
+        ("1,000", "number", 1001),
+        ("4.0", "number", 5),
+        ("1_000", "text", 0),
+    ],
+)
+def test_what_a_number_is(asked, gold, kind, least):
+    given = {"question": "How much?", "gold": gold}
+    (row,) = read_questions(asked({**given, "target": "7"}))
+    assert (row["answer_kind"], row["target"]) == (kind, "7")
+    if least:
+        (row,) = read_questions(asked(given))
+        assert least <= int(row["target"]) < least + 9
 
 
 def test_no_file_and_no_questions(asked, tmp_path):
