@@ -1,4 +1,4 @@
-"""``python -m builders``: make a dataset folder, ask a sample of one again, audit its labels."""
+"""``python -m builders``: make a dataset folder, check it by other means, publish it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from builders.audit_command import add_commands
 from builders.presets import load_preset
+from builders.publishing.command import add_command as add_publish
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     again.add_argument("--model", default="smollm2", help="smollm2 or a Hugging Face folder")
     again.set_defaults(run=_recheck)
     add_commands(commands)
+    add_publish(commands)
     options = parser.parse_args(arguments)
     # A waiting OpenMP thread would spin and take the core from the other process.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -1,11 +1,15 @@
-"""Fixtures shared by all tests: one synthetic dataset folder a session."""
+"""Fixtures shared by all tests: a synthetic dataset folder, and a Hub with its clients."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.hub.client import Client
+from tests.hub.server import LoopbackHub
 from tests.synthetic import write_synthetic
 
 
@@ -13,3 +17,27 @@ from tests.synthetic import write_synthetic
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sound folder of 40 items. Read it, never write to it."""
     return write_synthetic(tmp_path_factory.mktemp("data") / "synthetic")
+
+
+@dataclass(frozen=True)
+class Online:
+    """A Hub on the loopback device, and a process whose real clients talk to it."""
+
+    hub: LoopbackHub
+    client: Client
+
+
+@pytest.fixture(scope="session")
+def online_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Online]:
+    """One Hub and one process a session, since the clients take seconds to import."""
+    home = tmp_path_factory.mktemp("home")
+    with LoopbackHub() as hub, Client(hub.env(home)) as client:
+        yield Online(hub, client)
+
+
+@pytest.fixture
+def online(online_session: Online) -> Iterator[Online]:
+    """An empty Hub without faults; the test fails if it was asked for what it does not have."""
+    online_session.hub.reset()
+    yield online_session
+    assert not online_session.hub.unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-HOWS = ("status", "drop", "lose", "half", "intrude")
+HOWS = ("status", "drop", "lose", "half", "corrupt", "intrude")
 
 
 @dataclass
@@ -16,11 +16,13 @@ class Fault:
         route: name of the route (``routes.ROUTES``).
         how: ``status`` answers ``status``; ``drop`` closes the connection before anything is done;
             ``lose`` does it and closes without an answer; ``half`` reads half a body, or sends
-            half of one, and closes; ``intrude`` lets somebody else commit to main just before.
+            half of one, and closes; ``corrupt`` changes the last byte that it sends; ``intrude``
+            lets somebody else commit to main just before.
         nth: the first call that fails, from 1, counted from when the fault was planted.
         times: how many calls in a row fail.
         status: of ``status``.
         headers: of that answer, for instance ``Retry-After``.
+        message: of that answer.
     """
 
     route: str
@@ -29,6 +31,7 @@ class Fault:
     times: int = 1
     status: int = 503
     headers: dict[str, str] = field(default_factory=dict)
+    message: str = "planted fault"
     calls: int = 0
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -41,12 +41,16 @@ class LoopbackHub:
 
     def __init__(self) -> None:
         """An empty Hub; it starts with the context."""
-        self.store, self.faults = Store(), Faults()
         self.roles: dict[str, str] = {TOKEN: "write", READER: "read"}
-        self.seen: list[Seen] = []
+        self.reset()
         self.lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
+
+    def reset(self) -> None:
+        """Forget repositories, faults and requests."""
+        self.store, self.faults = Store(), Faults()
+        self.seen: list[Seen] = []
 
     @property
     def url(self) -> str:
@@ -127,6 +131,9 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             answer = self.answer(found, body, fault)
             if how == "lose":
                 return self.hang_up(found)
+            if how == "corrupt":
+                body = answer.body[:-1] + bytes([answer.body[-1] ^ 1])
+                answer = replace(answer, body=body)
             self.send(found, answer, half=how == "half")
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = serve
@@ -135,9 +142,8 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             if found is None:
                 return Refusal(404, "NoSuchEndpoint", f"no endpoint {self.path}").answer()
             if fault is not None and fault.how == "status":
-                named = {200: "OK", 403: "Forbidden", 429: "Too Many Requests"}
-                message = named.get(fault.status, "planted fault")
-                return Refusal(fault.status, "Planted", message, **fault.headers).answer()
+                refusal = Refusal(fault.status, "Planted", fault.message, **fault.headers)
+                return refusal.answer()
             name, parts = found
             route: Callable[[Store, Request], Answer] = ROUTES[name][2]
             try:

@@ -1,0 +1,1 @@
+"""Publish a dataset, the metric or a fitted detector on the Hub: one commit, one tag."""
