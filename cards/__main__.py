@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cards import dataset_card, metric_card
+from cards import dataset_card, detector_card, metric_card
 from cards.stale import embedded_folders, first_difference, write_card
 
 
@@ -26,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("a dataset and a detector need their folder, nothing else does")
     try:
         if options.kind:
-            card = metric_card() if options.kind == "metric" else dataset_card(options.folder)
-            print(card, end="")
+            render = {"dataset": dataset_card, "detector": detector_card}.get(options.kind)
+            print(metric_card() if render is None else render(options.folder), end="")
             return 0
         return _committed(options.write)
     except (ValueError, OSError) as error:

@@ -1,7 +1,12 @@
 """Detectors: the protocol, the registry, the controls and the baselines."""
 
 from faithshift_bench.detectors.base import Detector
-from faithshift_bench.detectors.registry import detector_class, list_detectors, load_detector
+from faithshift_bench.detectors.registry import (
+    detector_class,
+    list_detectors,
+    load_detector,
+    load_saved,
+)
 from faithshift_bench.detectors.runs import run_detector, save_scores
 
 __all__ = [
@@ -9,6 +14,7 @@ __all__ = [
     "detector_class",
     "list_detectors",
     "load_detector",
+    "load_saved",
     "run_detector",
     "save_scores",
 ]

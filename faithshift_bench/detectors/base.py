@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from faithshift_data.views import View
 
 ARRAYS, DESCRIPTION = "arrays.safetensors", "detector.json"
+# A report on it, from `faithshift evaluate --json`, that may lie beside the two.
+REPORT = "report.json"
 
 
 class Detector(ABC):
@@ -24,7 +26,8 @@ class Detector(ABC):
 
     A subclass sets the class attributes, and writes `fit` and `score`. All that a user chooses
     and that `fit` learns goes into ``self.params`` (plain JSON values) and ``self.arrays``: the
-    two are what `save` keeps.
+    two are what `save` keeps, with ``self.fitted``: on which data and with which seed, as
+    `run_detector` fills it in.
 
     Attributes:
         name: the name in the registry.
@@ -43,6 +46,7 @@ class Detector(ABC):
         """Make a detector that has not been fitted."""
         self.params: dict[str, Any] = {}
         self.arrays: dict[str, NDArray] = {}
+        self.fitted: dict[str, Any] = {}
 
     @abstractmethod
     def fit(self, view: View, *, seed: int) -> Self:
@@ -84,7 +88,7 @@ class Detector(ABC):
         return folder
 
     def load(self, folder: str | Path) -> Self:
-        """Take params and arrays from a folder written by `save`; returns the detector itself.
+        """Take what `save` wrote into a folder; returns the detector itself.
 
         Raises:
             InputError: the folder is not one, or is of another detector or revision.
@@ -100,14 +104,16 @@ class Detector(ABC):
             raise InputError(f"not a saved detector: {error}", file=path) from error
         for key, expected in self._description().items():
             got = found.get(key) if isinstance(found, dict) else None
-            if key != "params" and got != expected:
+            if key not in ("params", "fitted") and got != expected:
                 message = "saved by another detector"
                 raise InputError(message, file=path, field=key, expected=expected, got=got)
         self.params, self.arrays = found["params"], arrays
+        self.fitted = found.get("fitted", {})
         return self
 
     def _description(self) -> dict[str, object]:
-        return {"name": self.name, "revision": self.revision, "params": self.params}
+        about = {"name": self.name, "revision": self.revision, "params": self.params}
+        return {**about, "fitted": self.fitted} if self.fitted else about
 
 
 def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArray[np.int8]]:

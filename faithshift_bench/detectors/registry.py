@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
-from faithshift_bench.detectors.base import Detector
+from faithshift_bench.detectors.base import DESCRIPTION, Detector
 from faithshift_data.errors import InputError
 
 GROUP = "faithshift.detectors"
@@ -68,6 +70,20 @@ def load_detector(name: str, **params: float | int | str) -> Detector:
             expected = ", ".join(accepted) or "no parameters"
             raise InputError("no such parameter", file=name, expected=expected, got=param)
     return made(**params)  # type: ignore[arg-type]
+
+
+def load_saved(folder: str | Path) -> Detector:
+    """A fitted detector from the folder it was saved to, by the name written there.
+
+    Raises:
+        InputError: no folder of a saved detector, or of one that is not installed.
+    """
+    path = Path(folder) / DESCRIPTION
+    try:
+        name = json.loads(path.read_text("utf-8"))["name"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"not a saved detector: {error!r}", file=path) from None
+    return load_detector(str(name)).load(folder)
 
 
 def _targets() -> dict[str, str]:

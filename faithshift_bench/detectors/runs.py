@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from faithshift_data.schema import SPLITS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from faithshift_data import FaithShift
+    from faithshift_data import FaithShift, View
 
 SCORED = ("validation", "test")
 METADATA = b"faithshift"
@@ -48,7 +48,8 @@ def run_detector(
         fit_on: another dataset to fit on, by its train split; traces of train are then scored, too.
             Both must hold the same descriptors, and interventions that only one holds are left out.
         params: parameters of the detector.
-        save: folder for the fitted detectors, ``save/seed-0`` and so on.
+        save: folder for the fitted detectors, ``save/seed-0`` and so on, each with what it was
+            fitted on.
         progress: called with a line at the start of each seed, and where something is left out.
 
     Returns:
@@ -84,6 +85,7 @@ def run_detector(
         progress(f"{name}: seed {seed}")
         detector = load_detector(name, **params).fit(train, seed=seed)
         if save is not None:
+            detector.fitted = {**_fitted_on(fit_on or data, train), "seed": seed}
             detector.save(Path(save) / f"seed-{seed}")
         for view in views:
             columns = {"score": detector.score(view), "confidence": detector.confidence(view)}
@@ -102,6 +104,25 @@ def run_detector(
     }
     table = pa.table({field: pa.array(np.concatenate(part)) for field, part in parts.items()})
     return table.replace_schema_metadata({METADATA: json.dumps(about, sort_keys=True).encode()})
+
+
+def _fitted_on(data: FaithShift, train: View) -> dict[str, Any]:
+    """What a saved detector says of the data it was fitted on."""
+    from faithshift_bench import __version__
+    from faithshift_bench.evaluation import data_hash
+
+    manifest = data.manifest
+    labels = {"faithful": 1, "unfaithful": 0, "unknown": -1}
+    return {
+        "data": manifest.name,
+        "version": manifest.version,
+        "hash": data_hash(manifest.files),
+        "licence": manifest.licence,
+        "models": [model.model_id for model in manifest.models],
+        "label_rule": manifest.label_rule,
+        "traces": {name: int((train.labels == label).sum()) for name, label in labels.items()},
+        "faithshift": __version__,
+    }
 
 
 def save_scores(table: pa.Table, path: str | Path) -> Path:
