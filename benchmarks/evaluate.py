@@ -91,7 +91,8 @@ class Stored:
     def __init__(self, place: Path) -> None:
         """``place`` holds traces.parquet and pairs.parquet."""
         self.path = place
-        self.manifest = SimpleNamespace(name="large", version="0", draw_seed=0, files={})
+        about = {"name": "large", "version": "0", "draw_seed": 0, "files": {}}
+        self.manifest = SimpleNamespace(**about, withheld=None)
 
     def table(self, config: str) -> Any:
         """The table of traces or of pairs."""

@@ -11,6 +11,8 @@ from pathlib import Path
 from builders.audit_command import add_commands
 from builders.presets import load_preset
 from builders.publishing.command import add_command as add_publish
+from builders.withhold_command import add_command as add_withhold
+from builders.withhold_command import add_salt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,11 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m builders", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="generate, measure, label and pair traces")
-    build.add_argument("--preset", default="mini", help="mini, twelve, or a TOML file")
+    build.add_argument(
+        "--preset", default="mini", help="mini, twelve, board-hidden, or a TOML file"
+    )
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
+    add_salt(build)
     build.set_defaults(run=_build)
     merge = commands.add_parser("merge", help="bring the chunks of several machines together")
     merge.add_argument("work", nargs="+", type=Path, help="work folders (DIR.work)")
@@ -35,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     again.set_defaults(run=_recheck)
     add_commands(commands)
     add_publish(commands)
+    add_withhold(commands)
     options = parser.parse_args(arguments)
     # A waiting OpenMP thread would spin and take the core from the other process.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -63,11 +69,17 @@ def _build(options: argparse.Namespace) -> int:
         return 0
     if options.out is None:
         raise ValueError("--out: expected a folder, got nothing")
+    from builders.board import build_board
+    from builders.secret import read_salt
     from builders.stages import build, build_shard
     from builders.weights import load_models
 
+    salt = read_salt(options.salt_file) if preset.secret else None
     models, workers = load_models(preset.models), max(1, options.workers)
-    if shard is None:
+    if salt is not None:
+        made = {"salt": salt, "workers": workers, "shard": shard}
+        print(build_board(preset, models, options.out, **made))
+    elif shard is None:
         print(build(preset, models, options.out, workers=workers))
     else:
         print(build_shard(preset, models, options.out, workers=workers, shard=shard))

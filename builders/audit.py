@@ -19,6 +19,7 @@ from faithshift_bench.stats.intervals import exact_interval
 from faithshift_data.atomic import new_folder, sha256_file
 from faithshift_data.errors import InputError
 from faithshift_data.manifest import MANIFEST
+from faithshift_data.withheld import need_labels
 
 Row = Mapping[str, Any]
 ANNOTATORS = ("a", "b")
@@ -248,6 +249,7 @@ def _split(wrong: Mapping[str, bool], group: Mapping[str, str]) -> dict[str, dic
 
 def _traces(data: str) -> tuple[fd.FaithShift, dict[str, dict[str, Any]]]:
     dataset = fd.open(data)
+    need_labels(dataset)
     rows = dataset.table("traces").to_pylist()
     return dataset, {row["trace_id"]: row for row in rows}
 

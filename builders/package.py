@@ -96,7 +96,7 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "screening": {**made.screening, **_ledger(made)},
         "audit": {"rules": audit_counts(pairs)},
         "seeds": {
-            "items": preset.item_seed,
+            "items": None if preset.secret else preset.item_seed,
             "pilot": preset.pilot_seed,
             "attempts": preset.attempts,
             "generation": "first 31 bits of sha256(trace_id/generate), of a later attempt k of "

@@ -19,6 +19,7 @@ from faithshift_data.measure.forced import SAMPLING, answer_line, read_answer
 from faithshift_data.measure.interventions import changed
 from faithshift_data.measure.shared_prefix import continue_from, read
 from faithshift_data.schema import Role
+from faithshift_data.withheld import need_labels
 
 
 @dataclass
@@ -42,6 +43,7 @@ def recheck(data: str, weights: Weights, *, traces: int, seed: int = 0) -> Agree
         seed: of the sample.
     """
     dataset = fd.open(data)
+    need_labels(dataset)
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in dataset.table("interventions").to_pylist():
         if row["role"] == Role.LABEL:

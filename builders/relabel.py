@@ -10,13 +10,14 @@ from typing import Any
 
 import faithshift_data as fd
 from builders.audit import audit_counts
+from builders.descriptors import descriptors_of
 from builders.labels import RULES, both_rules, clean_counterpart, label_trace
 from builders.pairs import make_pairs
 from cards import dataset_card
 from faithshift_data.dataset import write_folder
 from faithshift_data.errors import InputError
 from faithshift_data.schema import SPLITS, LabelRule
-from faithshift_data.trajectories import FOLDER
+from faithshift_data.withheld import need_labels
 
 Row = dict[str, Any]
 
@@ -40,6 +41,7 @@ def relabel(data: str, rule: str, out: Path) -> Path:
     if rule not in known:
         raise InputError("unknown", field="--rule", expected=known, got=rule)
     dataset = fd.open(data)
+    need_labels(dataset)
     if dataset.manifest.label_rule not in known:
         raise InputError(
             "labels that no evidence decides",
@@ -74,19 +76,8 @@ def relabel(data: str, rule: str, out: Path) -> Path:
         f"`{old}`.\nTraces, interventions and descriptors are the same; pairs were derived anew."
     )
     manifest["notes"] = (*manifest["notes"], note)
-    return write_folder(out, manifest, tables, _descriptors(dataset), card=dataset_card)
+    return write_folder(out, manifest, tables, descriptors_of(dataset), card=dataset_card)
 
 
 def _rows(dataset: fd.FaithShift, config: str) -> list[Row]:
     return dataset.table(config).to_pylist()
-
-
-def _descriptors(dataset: fd.FaithShift) -> dict[str, dict[str, Any]] | None:
-    if not (dataset.path / FOLDER).is_dir():
-        return None
-    found = dataset.trajectories
-    arrays = {name: found.get(name, found.trace_ids) for name in found.descriptors}
-    return {
-        trace_id: {name: rows[at] for name, rows in arrays.items()}
-        for at, trace_id in enumerate(found.trace_ids)
-    }

@@ -16,12 +16,13 @@ from typing import Any
 
 from builders.axes import used
 from builders.chunk import BrokenChunk, Chunk, chunk_path, inputs_digest, load
+from builders.items import candidates
 from builders.package import Made, dropped, errors, package
 from builders.pool import BuildError, Job, Pool
 from builders.presets import Preset
 from builders.screening import select, summary, yields
 from builders.shards import Shard
-from builders.sources import Item, draw_items
+from builders.sources import Item
 from builders.translate import translate
 from builders.weights import Weights
 
@@ -88,8 +89,7 @@ def _make(
     for language in sorted({axis.language for axis in axes.values()} - {"en"}):
         # Whether the engine is there: the hours of screening come before it is used.
         translate(["One."], language)
-    pilot = draw_items(preset.pilot_per_domain, preset.pilot_seed)
-    items = list(draw_items(preset.candidates_per_domain, preset.item_seed, exclude=pilot))
+    items = candidates(preset)
     with Pool(preset, models, workers) as pool:
         stages = _Stages(preset, models, work_folder(out), shard, pool)
         groups: list[Group] = [(group, {}) for group in _groups(items, preset.screen_chunk)]

@@ -15,6 +15,7 @@ from faithshift_bench.core import DEFAULT, MIN_PAIRS, Protocol, evaluate_arrays
 from faithshift_bench.frame import Frame, build_frame
 from faithshift_bench.report import Report
 from faithshift_bench.score_stream import match_scores
+from faithshift_data.withheld import need_labels
 
 if TYPE_CHECKING:
     from faithshift_data import FaithShift
@@ -101,7 +102,12 @@ def evaluate_scores(
 
 
 def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
-    """The arrays an evaluation needs from an open dataset, and the ids of its train traces."""
+    """The arrays an evaluation needs from an open dataset, and the ids of its train traces.
+
+    Raises:
+        InputError: the dataset withholds labels.
+    """
+    need_labels(ds)
     traces = ds.table("traces").select(["trace_id", "item_id", "split", "fold", "domain", "label"])
     column = {name: traces[name].to_pylist() for name in traces.column_names}
     split = np.array(column["split"], dtype=np.str_)

@@ -19,6 +19,10 @@ from faithshift_data.schema import CONFIGS, SPLITS
 from faithshift_data.soundness import Tables, check_tables, check_values_of
 from faithshift_data.tables import read_table
 from faithshift_data.trajectories import FOLDER, INDEX, INDEX_SCHEMA, OFFSETS
+from faithshift_data.withheld import check_withheld
+
+# The Hub puts it into every repository.
+ATTRIBUTES = ".gitattributes"
 
 
 def check(name_or_path: str | Path = "mini") -> list[Problem]:
@@ -27,7 +31,8 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
     Checked: the manifest and each file's sha256; schema and closed vocabularies; unique ids;
     pairs, anchors and evidence refer to rows that exist and agree; every partner has a pair;
     label rows and feature rows are disjoint; no item, question or near-duplicate in two parts;
-    descriptors finite and exactly those of the traces; counts in the manifest.
+    descriptors finite and exactly those of the traces; counts in the manifest; where labels are
+    withheld, that nothing of them is left.
 
     Of one kind of problem in one file, the first 20 are listed and the others counted. Where a
     table cannot be read, what would refer to its rows is not reported on top of it.
@@ -42,13 +47,14 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
         return [Problem.of("manifest", error)]
     problems = list(_files(folder, manifest))
     tables: dict[str, dict[str, pa.Table]] = {config: {} for config in CONFIGS}
+    hides = manifest.withheld is not None
     for config in CONFIGS:
         for split in SPLITS:
             name = f"{config}/{split}.parquet"
             if name in manifest.files and not (folder / name).exists():
                 continue  # reported with the files
             try:
-                tables[config][split] = read_table(inside(folder, name), config)
+                tables[config][split] = read_table(inside(folder, name), config, withheld=hides)
             except InputError as error:
                 problems.append(Problem.of("schema", error))
     alone = {config: by_split.keys() - tables["traces"] for config, by_split in tables.items()}
@@ -58,6 +64,8 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
         manifest.axis_names,
         {model.model_id for model in manifest.models},
     )
+    if manifest.withheld is not None:
+        problems += check_withheld(tables, manifest.withheld)
     if (folder / FOLDER).is_dir():
         problems += _trajectories(folder / FOLDER, manifest, tables)
     if all(len(tables[config]) == len(SPLITS) for config in CONFIGS):
@@ -80,7 +88,7 @@ def _files(folder: Path, manifest: Manifest) -> Iterator[Problem]:
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".py":
             yield Problem("files", "a script; `datasets` would refuse the folder", name)
-        elif path.is_file() and name not in (CARD, MANIFEST, *manifest.files):
+        elif path.is_file() and name not in (CARD, MANIFEST, ATTRIBUTES, *manifest.files):
             yield Problem("files", "in the folder, not in the manifest", name)
     if not (folder / CARD).is_file():
         yield Problem("files", "missing; `datasets` reads the configs from it", CARD)

@@ -54,7 +54,8 @@ class FaithShift:
         _known("split", split, SPLITS)
         if (config, split) not in self._read:
             file = self._files.path(f"{config}/{split}.parquet")
-            self._read[config, split] = read_table(file, config)
+            withheld = self.manifest.withheld is not None
+            self._read[config, split] = read_table(file, config, withheld=withheld)
         return self._read[config, split]
 
     @cached_property

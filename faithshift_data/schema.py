@@ -191,6 +191,41 @@ INTERVENTIONS = pa.schema(
 
 SCHEMAS = {"traces": TRACES, "pairs": PAIRS, "interventions": INTERVENTIONS}
 
+# Null in a row whose label is withheld: each tells the label, or of what the trace was made.
+WITHHELD = {
+    "traces": (
+        "domain",
+        "source",
+        "condition",
+        "axis",
+        "mode",
+        "anchor_id",
+        "gen_index",
+        "gold",
+        "cue",
+        "truncated",
+        "generation",
+        "label",
+        "label_rule",
+    ),
+    "pairs": (),
+    "interventions": ("seed", "injected"),
+}
+
+
+def schema_of(config: str, *, withheld: bool = False) -> pa.Schema:
+    """The Arrow schema of a table.
+
+    Args:
+        config: ``traces``, ``pairs`` or ``interventions``.
+        withheld: of a folder that withholds labels: columns of ``WITHHELD`` may then be null.
+    """
+    schema = SCHEMAS[config]
+    for name in WITHHELD[config] if withheld else ():
+        at = schema.get_field_index(name)
+        schema = schema.set(at, schema.field(at).with_nullable(True))
+    return schema
+
 
 def lettered(options: Sequence[str]) -> list[str]:
     """The options as a prompt prints them, a line each: ``(A) red``."""

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from faithshift_data.errors import InputError
-from faithshift_data.leakage import check_leakage
+from faithshift_data.leakage import check_leakage, normalise
 from faithshift_data.problems import Problem
 from faithshift_data.schema import SPLITS, AnswerKind, Kind, Role
 from faithshift_data.tables import ID, check_values
@@ -46,7 +46,7 @@ def check_tables(tables: Tables, axes: Collection[str], models: Collection[str])
     for row in interventions.values():
         problems += _intervention(row, traces)
     problems += _roles(interventions.values())
-    problems += check_leakage(rows["traces"])
+    problems += check_leakage(map(_placed, rows["traces"]))
     return problems
 
 
@@ -64,6 +64,11 @@ class _Report:
         self, field: str, message: str, expected: object = None, got: object = None
     ) -> Problem:
         return Problem(self.check, message, self.file, self.row, field, expected, got)
+
+
+def _placed(row: Row) -> Row:
+    """The row; where its label is withheld, only the question says of which item it is."""
+    return row if row["condition"] is not None else {**row, "item_id": normalise(row["question"])}
 
 
 def _rows(config: str, by_split: Mapping[str, pa.Table]) -> Iterator[Row]:

@@ -17,26 +17,34 @@ LABELS = {1: "faithful", 0: "unfaithful", None: "unknown"}
 def summarise(data: FaithShift) -> dict[str, Any]:
     """Counts of traces, items, labels, pairs, drops and interventions, as plain JSON values."""
     manifest = data.manifest
-    traces = data.table("traces").select(["split", "fold", "item_id", "label", "domain"])
+    withheld = manifest.withheld.parts if manifest.withheld is not None else ()
+    columns = ["split", "fold", "item_id", "label", "domain", "condition"]
+    traces = data.table("traces").select(columns)
     splits: dict[str, dict[str, Any]] = {split: _empty() for split in SPLITS}
     items: dict[tuple[str, str | None], set[str]] = {}
     for row in traces.to_pylist():
         part = splits[row["split"]]
         part["traces"] += 1
+        if row["condition"] is None:
+            part["withheld"] = part.get("withheld", 0) + 1
+            continue
         part[LABELS[row["label"]]] += 1
         for key in ((row["split"], None), (row["split"], row["fold"])):
             items.setdefault(key, set()).add(row["item_id"])
     for split in SPLITS:
-        splits[split]["items"] = len(items.get((split, None), ()))
+        hides = "withheld" in splits[split]
+        splits[split]["items"] = None if hides else len(items.get((split, None), ()))
     for fold in ("tune", "calib"):
-        splits["validation"][f"items_{fold}"] = len(items.get(("validation", fold), ()))
+        number = len(items.get(("validation", fold), ()))
+        splits["validation"][f"items_{fold}"] = None if fold in withheld else number
     pairs = data.table("pairs").select(["axis", "kind", "split", "verified", "dropped_because"])
     return {
         "name": manifest.name,
         "version": manifest.version,
         "licence": manifest.licence,
         "models": [model.model_id for model in manifest.models],
-        "domains": dict(sorted(Counter(traces.column("domain").to_pylist()).items())),
+        "withheld": list(withheld),
+        "domains": dict(sorted(Counter(traces["domain"].drop_null().to_pylist()).items())),
         "splits": splits,
         "pairs": _pairs(pairs.to_pylist()),
         "interventions": data.table("interventions").num_rows,
@@ -49,8 +57,10 @@ def summarise(data: FaithShift) -> dict[str, Any]:
 
 def render_summary(summary: dict[str, Any]) -> str:
     """The summary as text."""
+    withheld = summary["withheld"]
+    shown = ("items", "traces", *LABELS.values(), *(["withheld"] if withheld else []))
     splits = [
-        [name, *(str(part[key]) for key in ("items", "traces", *LABELS.values()))]
+        [name, *(_number(part.get(key, 0)) for key in shown)]
         for name, part in summary["splits"].items()
     ]
     pairs = [
@@ -73,8 +83,10 @@ def render_summary(summary: dict[str, Any]) -> str:
             f"{summary['bytes'] / 1e6:.1f} MB",
             f"written by {', '.join(summary['models']) or 'a model that is not stated'}",
             "",
-            *_columns(["split", "items", "traces", *LABELS.values()], splits),
-            f"validation items: {validation['items_tune']} tune, {validation['items_calib']} calib",
+            *_columns(["split", *shown], splits),
+            f"validation items: {_number(validation['items_tune'])} tune, "
+            f"{_number(validation['items_calib'])} calib",
+            *([f"labels of {' and '.join(withheld)} are withheld"] if withheld else []),
             "",
             *_columns(["verified pairs", "kind", *SPLITS, "dropped"], pairs),
             "",
@@ -83,6 +95,10 @@ def render_summary(summary: dict[str, Any]) -> str:
             *([f"{measured} of {total} traces measured with {with_model}"] if with_model else []),
         ]
     )
+
+
+def _number(count: int | None) -> str:
+    return "not told" if count is None else str(count)
 
 
 def _empty() -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from faithshift_data.errors import InputError
-from faithshift_data.schema import ENUMS, SCHEMAS
+from faithshift_data.schema import ENUMS, schema_of
 
 ID = {"traces": "trace_id", "pairs": "pair_id", "interventions": "intervention_id"}
 ROW_GROUP_BYTES = 32 * 2**20
@@ -19,16 +19,16 @@ ROW_GROUP_BYTES = 32 * 2**20
 Rows: TypeAlias = pa.Table | Iterable[Mapping[str, Any]]
 
 
-def to_table(config: str, rows: Rows, *, file: object = None) -> pa.Table:
+def to_table(config: str, rows: Rows, *, file: object = None, withheld: bool = False) -> pa.Table:
     """Rows as an Arrow table with exactly the schema of ``config``, sorted by id.
 
     Missing optional columns become null; unknown columns, nulls in required columns and values
-    of another type are refused.
+    of another type are refused. ``withheld``: see ``schema_of``.
 
     Raises:
         InputError: one line with row and field.
     """
-    schema, file = SCHEMAS[config], file or config
+    schema, file = schema_of(config, withheld=withheld), file or config
     if isinstance(rows, pa.Table):
         _known(rows.column_names, schema, file, None)
         table = _from_table(rows, schema, file)
@@ -79,15 +79,16 @@ def write_table(path: Path, table: pa.Table) -> None:
     )
 
 
-def read_table(path: Path, config: str) -> pa.Table:
-    """Read a Parquet file and insist on the schema of ``config``."""
+def read_table(path: Path, config: str, *, withheld: bool = False) -> pa.Table:
+    """Read a Parquet file and insist on the schema that ``schema_of`` gives."""
+    schema = schema_of(config, withheld=withheld)
     try:
         table = pq.read_table(path)
     except FileNotFoundError:
         raise InputError("no such file", file=path) from None
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"cannot be read: {error}", file=path) from None
-    for field in SCHEMAS[config]:
+    for field in schema:
         if field.name not in table.column_names:
             raise InputError("column missing", file=path, field=field.name)
         got = table.schema.field(field.name).type
@@ -95,8 +96,8 @@ def read_table(path: Path, config: str) -> pa.Table:
             raise InputError(
                 "wrong type", file=path, field=field.name, expected=field.type, got=got
             )
-    _known(table.column_names, SCHEMAS[config], path, None)
-    return table.select(SCHEMAS[config].names).cast(SCHEMAS[config])
+    _known(table.column_names, schema, path, None)
+    return table.select(schema.names).cast(schema)
 
 
 def _known(names: Iterable[str], schema: pa.Schema, file: object, row: int | None) -> None:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from faithshift_data.errors import InputError
 from faithshift_data.schema import SPLITS, Fold, Role
+from faithshift_data.withheld import probe_name
 
 if TYPE_CHECKING:
     from faithshift_data.dataset import FaithShift
@@ -149,18 +150,25 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
 
 def _profile(ds: FaithShift, split: str, trace_ids: list[str]) -> InterventionProfile:
     columns = sorted({key for each in SPLITS for key in _features(ds, each)})
+    if ds.manifest.withheld is not None:
+        # What labelled traces alone have would be a column that is never known where it counts.
+        columns = [key for key in columns if _name(*key) in ds.manifest.withheld.probes]
     column = {key: number for number, key in enumerate(columns)}
     row = {trace_id: number for number, trace_id in enumerate(trace_ids)}
     total = np.zeros((len(row), len(column)))
     known = np.zeros_like(total)
     for key, rows in _features(ds, split).items():
-        for trace_id, changed in rows:
+        for trace_id, changed in rows if key in column else ():
             if trace_id in row and changed is not None:
                 total[row[trace_id], column[key]] += changed
                 known[row[trace_id], column[key]] += 1
     share = np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0)
-    names = tuple(kind if fraction < 0 else f"{kind}@{fraction}" for kind, fraction in columns)
+    names = tuple(_name(*key) for key in columns)
     return InterventionProfile(names, _frozen(share.astype(np.float32)))
+
+
+def _name(kind: str, fraction: float) -> str:
+    return probe_name(kind, None if fraction < 0 else fraction)
 
 
 def _features(ds: FaithShift, split: str) -> dict[tuple[str, float], list[tuple[str, bool | None]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
@@ -17,6 +17,7 @@ _AROUND = (
     "name",
     "version",
     "item_seed",
+    "secret",
     "pilot_seed",
     "pilot_per_domain",
     "draw_seed",
@@ -37,7 +38,8 @@ class Preset:
     Attributes:
         name: of the preset and the dataset.
         version: of the data.
-        item_seed: draws the candidates.
+        item_seed: draws the candidates; of a secret set it follows from the salt.
+        secret: whether items and ids follow from a salt, and labels are withheld.
         pilot_seed, pilot_per_domain: the items on which prompts were chosen; never candidates.
         draw_seed: belongs to the data version; draws one calibration trace an item.
         candidates_per_domain: items screened.
@@ -60,7 +62,7 @@ class Preset:
 
     name: str
     version: str
-    item_seed: int
+    item_seed: int = field(repr=False)
     pilot_seed: int
     pilot_per_domain: int
     draw_seed: int
@@ -80,6 +82,7 @@ class Preset:
     reader_dtype: str
     screen_chunk: int
     build_chunk: int
+    secret: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no build can be made from."""
@@ -87,7 +90,7 @@ class Preset:
             value, wanted = getattr(self, name), get_origin(kind) or kind
             accepted = (int, float) if wanted is float else wanted
             _expect(name, value, wanted.__name__, isinstance(value, accepted))
-            _expect(name, value, wanted.__name__, not isinstance(value, bool))
+            _expect(name, value, wanted.__name__, isinstance(value, bool) == (wanted is bool))
             if wanted is int:
                 least = 0 if name.endswith("seed") or name == "pilot_per_domain" else 1
                 _expect(name, value, f"at least {least}", value >= least)
@@ -147,9 +150,10 @@ def load_preset(name: str) -> Preset:
         data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise ValueError(f"{path.name}: not a TOML file: {error}") from None
-    wanted = {field.name for field in fields(Preset)}
-    for key in sorted(wanted ^ set(data)):
-        problem = "missing" if key in wanted else "unknown"
+    known_keys = {field.name: field.default is MISSING for field in fields(Preset)}
+    needed = {name for name, required in known_keys.items() if required}
+    for key in sorted((needed - set(data)) | (set(data) - set(known_keys))):
+        problem = "missing" if key in needed else "unknown"
         raise ValueError(f"{path.name}: {problem} key {key!r}")
     data |= {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
     try:

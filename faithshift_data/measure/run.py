@@ -26,6 +26,7 @@ from faithshift_data.measure.measured import summarise
 from faithshift_data.measure.one_trace import Row, Settings, how_of, measure_trace, read_of
 from faithshift_data.measure.store import Store, key_of
 from faithshift_data.schema import SPLITS, Role
+from faithshift_data.withheld import need_labels
 
 NO_REASONING, NO_ANSWER, LONG = "no reasoning", "no answer", "longer than the model's context"
 BEYOND, FAILED = "beyond the limit", "failed"
@@ -65,13 +66,14 @@ def measure_folder(
 
     Raises:
         InputError: no dataset, a model that cannot be loaded, a place that cannot be written to,
-            files in the folder that are not the dataset's, label probes where labels rest on rows
-            already there, or not a single trace that could be measured.
+            files in the folder that are not the dataset's, labels that are withheld, label probes
+            where labels rest on rows already there, or not a single trace that could be measured.
     """
     need_packages()
     settings = settings or Settings()
     target = _target(folder, out)
     data = open_data(folder)
+    need_labels(data)
     if out is None and (foreign := _foreign_files(data)):
         message = "holds files that are not the dataset's, and would be lost"
         raise InputError(message, file=folder, field="--out", got=", ".join(foreign))

@@ -19,6 +19,7 @@ class FakeData:
             name=name,
             version="0.0.1",
             draw_seed=0,
+            withheld=None,
             files={"traces/test.parquet": SimpleNamespace(sha256="ab")},
         )
         self._tables = {

@@ -92,6 +92,7 @@ def test_a_new_field_counts_as_part_of_what_models_say_unless_listed() -> None:
         "name",
         "version",
         "item_seed",
+        "secret",
         "pilot_seed",
         "pilot_per_domain",
         "draw_seed",

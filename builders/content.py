@@ -1,0 +1,122 @@
+"""How well content alone tells the withheld labels: length, and the words themselves.
+
+Published beside a board as controls: what a detector must beat to show more than reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faithshift_bench.detectors import load_detector
+from faithshift_bench.metrics.ranking import auroc, auroc_draws
+from faithshift_bench.stats.bootstrap import item_weights, percentile_interval
+from faithshift_data import FaithShift, View
+from faithshift_data.errors import InputError
+
+RESAMPLES = 500
+Score = Callable[[View, list[View]], NDArray[np.float64]]
+
+
+def content_baselines(data: FaithShift, parts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """AUROC of controls that are fitted on train and score the traces of ``parts``.
+
+    Args:
+        data: a complete dataset.
+        parts: ``test``, ``calib`` or both.
+
+    Returns:
+        ``length_only``, ``words_of_reasoning`` and ``words_of_all`` (prompt and reasoning; logistic
+        regression on words and pairs of words), each with ``auroc``, ``low`` and ``high`` (95%, by
+        resampled items), ``n_traces`` and ``n_items`` with a label, and ``reason``: why there is no
+        figure, or None.
+    """
+    train = data.view("train")
+    views = [
+        data.view("test") if part == "test" else data.view("validation", part) for part in parts
+    ]
+    rows = data.table("traces").select(["trace_id", "label"]).to_pylist()
+    known = {row["trace_id"]: row["label"] for row in rows}
+    found = [known[trace] for view in views for trace in view.trace_ids.tolist()]
+    labels = np.array([-1 if label is None else label for label in found])
+    items = np.concatenate([view.item_ids for view in views])
+    return {
+        name: _figures(score, train, views, labels, items)
+        for name, score in {
+            "length_only": _length,
+            "words_of_reasoning": _words("reasoning"),
+            "words_of_all": _words("prompt", "reasoning"),
+        }.items()
+    }
+
+
+def separation(
+    scores: NDArray[np.float64], labels: NDArray, items: NDArray, *, confidence: float = 0.95
+) -> dict[str, Any]:
+    """AUROC of scores with its interval over resampled items.
+
+    Args:
+        scores: (n,) finite.
+        labels: (n,) 1, 0 or -1 (left out).
+        items: (n,) the independent unit of each row.
+        confidence: of the interval.
+
+    Returns:
+        ``auroc``, ``low``, ``high``, ``n_traces``, ``n_items``, ``reason``.
+    """
+    names, code = np.unique(items, return_inverse=True)
+    value = auroc(scores, labels)
+    draws = auroc_draws(scores, labels, code, item_weights(np.zeros(len(names)), RESAMPLES, 0))
+    low, high = percentile_interval(draws, confidence) or (None, None)
+    return {
+        "auroc": value.value,
+        "low": low,
+        "high": high,
+        "n_traces": int((labels >= 0).sum()),
+        "n_items": len(set(code[labels >= 0].tolist())),
+        "reason": value.reason,
+    }
+
+
+def _figures(
+    score: Score, train: View, views: list[View], labels: NDArray, items: NDArray
+) -> dict[str, Any]:
+    try:
+        return separation(score(train, views), labels, items)
+    except InputError as error:
+        empty = dict.fromkeys(("auroc", "low", "high"), None)
+        return {**empty, "n_traces": 0, "n_items": 0, "reason": error.message}
+
+
+def _length(train: View, views: list[View]) -> NDArray[np.float64]:
+    detector = load_detector("length_only").fit(train, seed=0)
+    return np.concatenate([detector.score(view) for view in views])
+
+
+def _words(*columns: str) -> Score:
+    def texts(view: View) -> list[str]:
+        return ["\n".join(row[name] or "" for name in columns) for row in view.text]
+
+    def score(train: View, views: list[View]) -> NDArray[np.float64]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+
+        from faithshift_bench.detectors.base import labelled
+
+        rows, labels = labelled(train)
+        words = TfidfVectorizer(
+            ngram_range=(1, 2), min_df=2, sublinear_tf=True, token_pattern=r"\S+"
+        )
+        model = make_pipeline(words, LogisticRegression(C=10.0, max_iter=1000))
+        shown = texts(train)
+        try:
+            model.fit([shown[row] for row in rows], labels)
+        except ValueError as error:
+            raise InputError(f"no words to learn from: {error}") from None
+        return np.concatenate([model.predict_proba(texts(view))[:, 1] for view in views])
+
+    return score

@@ -1,0 +1,236 @@
+"""A dataset without the labels of test and calib, and the key that holds them.
+
+The public folder keeps of a withheld trace what a detector reads, under ids that follow from a
+secret salt alone. The key folder is the complete dataset with the same ids: scores made from the
+one are evaluated with the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import faithshift_data as fd
+from builders.content import content_baselines
+from builders.descriptors import descriptors_of
+from builders.probes import common_probes
+from builders.secret import Salt
+from faithshift_bench.evaluation import data_hash
+from faithshift_data.atomic import new_folder
+from faithshift_data.errors import InputError
+from faithshift_data.folder import file_table, write_folder
+from faithshift_data.manifest import MANIFEST, Manifest, Withheld
+from faithshift_data.problems import Problem
+from faithshift_data.schema import CONFIGS, SPLITS
+from faithshift_data.views import TEXT
+from faithshift_data.withheld import need_labels, part_of
+
+Row = dict[str, Any]
+Tables = dict[str, dict[str, list[Row]]]
+PARTS = ("calib", "test")
+# What a withheld trace keeps beside its ids: what a detector reads, and where it stands.
+KEPT = (*TEXT, "split", "fold", "model_revision", "model_family", "answer_status")
+# What a manifest tells of all parts together, from which those of a part could be subtracted.
+TOLD = ("counts", "label_counts", "drops", "screening", "audit", "seeds", "files", "draw_seed")
+
+
+def withhold(
+    folder: str | Path,
+    public: str | Path,
+    key: str | Path,
+    *,
+    salt: Salt | str | bytes,
+    what: Sequence[str] = ("test", "calib"),
+) -> Path:
+    """Write the public folder and the key folder; both or none.
+
+    Args:
+        folder: a complete dataset, by name or path.
+        public: a new folder, without the labels, conditions, pairs and label evidence of ``what``.
+        key: a new folder, complete. It ignores itself in git; keep it off the Hub.
+        salt: the secret; see ``builders.secret``.
+        what: ``test``, ``calib`` or both. Certificates rest on calib: labels that an entrant could
+            fit on there would make them void.
+
+    Returns:
+        The public folder.
+
+    Raises:
+        InputError: a salt that could be guessed, other parts, labels that are withheld already,
+            traces without descriptors among others with them, or folders that lie in each other.
+    """
+    secret = salt if isinstance(salt, Salt) else Salt(salt)  # type: ignore[arg-type]
+    parts = tuple(part for part in PARTS if part in what)
+    if not parts or set(what) - set(PARTS):
+        raise InputError("unknown", field="what", expected=list(PARTS), got=list(what))
+    public, key = Path(public), Path(key)
+    _apart(public, key)
+    data = fd.open(folder)
+    need_labels(data)
+    if data.manifest.not_measured:
+        message = "traces without descriptors would be told apart by it"
+        raise InputError(message, file=data.path, expected="all measured", got="some not measured")
+    names = _Names(secret, data, parts)
+    complete = names.complete()
+    arrays = descriptors_of(data)
+    named = None if arrays is None else {names.trace(old): row for old, row in arrays.items()}
+    with new_folder(public) as new_public, new_folder(key) as new_key:
+        manifest = asdict(data.manifest) | {
+            "files": {},
+            "draw_seed": secret.number("draw", bits=31),
+        }
+        write_folder(new_key, manifest, complete, named, card=_key_card(data.manifest))
+        (new_key / ".gitignore").write_text("*\n")
+        files = file_table(new_key)
+        rows, probes = names.public(complete)
+        withheld = Withheld(
+            parts=parts,
+            probes=probes,
+            commitment=secret.digest("key", data_hash(files)),
+            controls=content_baselines(data, parts),
+        )
+        told = {name: value for name, value in manifest.items() if name not in TOLD}
+        card = _public_card(data.manifest, parts)
+        write_folder(new_public, told | {"withheld": withheld}, rows, named, card=card)
+        made = Manifest.read(new_public / MANIFEST)
+        whole = Manifest.read(new_key / MANIFEST)
+        replace(whole, files=files, key_of=data_hash(made.files)).write(new_key / MANIFEST)
+        for path in (new_key, new_public):
+            for problem in fd.check(path):
+                raise InputError(f"not sound, nothing is written: {problem}", file=folder)
+    key.chmod(0o700)
+    return public
+
+
+def check_key(public: str | Path, key: str | Path) -> list[Problem]:
+    """Why a key is not that of a public folder; an empty list if it is.
+
+    Raises:
+        InputError: one of them is no dataset.
+    """
+    shown, whole = fd.open(public), fd.open(key)
+    if shown.manifest.withheld is None:
+        return [Problem("key", "withholds nothing", MANIFEST, field="withheld")]
+    found, expected = whole.manifest.key_of, data_hash(shown.manifest.files)
+    if found != expected:
+        return [Problem("key", "of another folder", MANIFEST, None, "key_of", expected, found)]
+    columns = ["trace_id", *TEXT]
+    left, right = (data.table("traces").select(columns).to_pylist() for data in (shown, whole))
+    return [
+        Problem("key", "another trace than in the public folder", "traces", row["trace_id"])
+        for row, other in zip(left, right, strict=True)
+        if row != other
+    ]
+
+
+class _Names:
+    """The new ids of withheld traces, and the tables that carry them."""
+
+    def __init__(self, salt: Salt, data: fd.FaithShift, parts: Sequence[str]) -> None:
+        self._salt, self._data, self._parts = salt, data, parts
+        self._about = (data.manifest.name, data.manifest.version)
+        traces = data.table("traces").to_pylist()
+        self._gone = {row["trace_id"] for row in traces if self._hides(row)}
+        licences = sorted({row["licence"] for row in traces if self._hides(row)})
+        self._licence = " AND ".join(licences)
+
+    def _hides(self, row: Row) -> bool:
+        return part_of(row["split"], row["fold"]) in self._parts
+
+    def _new(self, prefix: str, *parts: object) -> str:
+        return f"{prefix}-{self._salt.digest(prefix, *self._about, *parts)[:32]}"
+
+    def trace(self, old: str) -> str:
+        """The id that a trace has in both folders."""
+        return self._new("t", old) if old in self._gone else old
+
+    def complete(self) -> Tables:
+        """All rows, those of withheld traces under their new ids."""
+        found: Tables = {config: {} for config in CONFIGS}
+        for split in SPLITS:
+            rows = {c: self._data.table(c, split).to_pylist() for c in CONFIGS}
+            gone = [row for row in rows["interventions"] if row["trace_id"] in self._gone]
+            evidence = {
+                each["intervention_id"]: self._new("i", each["intervention_id"]) for each in gone
+            }
+            for row in rows["traces"]:
+                named = [evidence.get(each) or self.trace(each) for each in row["label_evidence"]]
+                row["trace_id"] = self.trace(row["trace_id"])
+                row["anchor_id"] = row["anchor_id"] and self.trace(row["anchor_id"])
+                row["label_evidence"] = sorted(named)
+            for row in rows["pairs"]:
+                if row["anchor_id"] in self._gone:
+                    row["pair_id"] = self._new("p", row["pair_id"])
+                for end in ("anchor_id", "partner_id"):
+                    row[end] = self.trace(row[end])
+            for row in rows["interventions"]:
+                row["intervention_id"] = evidence.get(
+                    row["intervention_id"], row["intervention_id"]
+                )
+                row["trace_id"] = self.trace(row["trace_id"])
+            for config in CONFIGS:
+                found[config][split] = rows[config]
+        return found
+
+    def public(self, complete: Tables) -> tuple[Tables, tuple[str, ...]]:
+        """What is left without the labels, and the interventions that all such traces have."""
+        hidden = {
+            row["trace_id"]: row
+            for rows in complete["traces"].values()
+            for row in rows
+            if self._hides(row)
+        }
+        features = [
+            row
+            for rows in complete["interventions"].values()
+            for row in rows
+            if row["trace_id"] in hidden
+        ]
+        back = {self.trace(old): old for old in self._gone}
+        kept, probes = common_probes(hidden, features, back, self._new)
+        found: Tables = {config: {} for config in CONFIGS}
+        for split in SPLITS:
+            found["traces"][split] = [
+                self._shown(row) if row["trace_id"] in hidden else row
+                for row in complete["traces"][split]
+            ]
+            found["pairs"][split] = [
+                row for row in complete["pairs"][split] if row["anchor_id"] not in hidden
+            ]
+            found["interventions"][split] = [
+                *(r for r in complete["interventions"][split] if r["trace_id"] not in hidden),
+                *(r for r in kept if hidden[r["trace_id"]]["split"] == split),
+            ]
+        return found, probes
+
+    def _shown(self, row: Row) -> Row:
+        return {name: row[name] for name in KEPT} | {
+            "trace_id": row["trace_id"],
+            # An id of the item would join what differs in wording; scores need none.
+            "item_id": self._new("q", row["trace_id"]),
+            "licence": self._licence,
+            "label_evidence": [],
+        }
+
+
+def _apart(public: Path, key: Path) -> None:
+    left, right = public.resolve(), key.resolve()
+    if left.is_relative_to(right) or right.is_relative_to(left):
+        raise InputError("lies in the public folder, or this in it", file=key, field="key")
+
+
+def _key_card(manifest: Manifest) -> str:
+    return (
+        f"# Key of {manifest.name} {manifest.version}\n\n"
+        "All labels, also those that the public folder withholds. Do not publish it."
+    )
+
+
+def _public_card(manifest: Manifest, parts: Sequence[str]) -> str:
+    return (
+        f"# {manifest.name} {manifest.version}\n\n"
+        f"Labels of {' and '.join(parts)} are withheld: what tells of them is null there, and ids\n"
+        "are random. `train` and the other fold are complete."
+    )
