@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import zipfile
 from collections.abc import Mapping
@@ -33,12 +32,14 @@ class Parcel:
         mark: a file that every version of this kind has; a repository without it, yet with other
             files, is something else.
         files: path in the repository -> a local file, or bytes.
+        withheld: parts of a dataset whose labels are not in it.
     """
 
     kind: str
     tag: str
     mark: str
     files: Mapping[str, Path | bytes]
+    withheld: tuple[str, ...] = ()
 
     @property
     def repo_type(self) -> str:
@@ -90,9 +91,12 @@ def _dataset(folder: Path, tag: str | None) -> Parcel:
         hint = f"{len(problems)} problems, `faithshift check` shows all; the first is {problems[0]}"
         raise InputError(f"not sound: {hint}", file=folder)
     manifest = Manifest.read(folder / MANIFEST)
+    if manifest.key_of is not None:
+        raise InputError("the key to withheld labels, never to be published", file=folder)
     files: dict[str, Path | bytes] = {name: folder / name for name in manifest.files}
     files |= {MANIFEST: folder / MANIFEST, CARD: dataset_card(folder).encode()}
-    return Parcel("dataset", _version_tag(manifest.version, tag), MANIFEST, files)
+    withheld = () if manifest.withheld is None else tuple(manifest.withheld.parts)
+    return Parcel("dataset", _version_tag(manifest.version, tag), MANIFEST, files, withheld)
 
 
 def _metric(wheel: Path, repo: str, tag: str | None) -> Parcel:
@@ -127,15 +131,18 @@ def _metric(wheel: Path, repo: str, tag: str | None) -> Parcel:
 
 
 def _detector(folder: Path, tag: str | None) -> Parcel:
-    from cards import detector_card
-    from faithshift_bench.detectors.base import ARRAYS, DESCRIPTION
-
     if tag is None:
         raise InputError("a fitted detector has no version of its own", field="--revision")
-    names = {ARRAYS, DESCRIPTION}
-    for path in sorted(folder.iterdir()):
-        if path.name not in {*names, CARD, MANIFEST}:
-            raise InputError("not part of a saved detector", file=path, expected=sorted(names))
+    from cards import detector_card
+    from faithshift_bench.detectors import load_saved
+    from faithshift_bench.detectors.base import ARRAYS, DESCRIPTION, REPORT
+
+    parts = (ARRAYS, DESCRIPTION, REPORT)
+    names = [path.name for path in sorted(folder.iterdir()) if path.name not in (CARD, MANIFEST)]
+    for name in names:
+        if name not in parts:
+            message = "not part of a saved detector"
+            raise InputError(message, file=folder / name, expected=sorted(parts))
     detector = load_saved(folder)
     about = {
         "name": detector.name,
@@ -144,28 +151,12 @@ def _detector(folder: Path, tag: str | None) -> Parcel:
         "reads_label_evidence": detector.reads_label_evidence,
         "files": {
             name: {"sha256": sha256_file(folder / name), "bytes": (folder / name).stat().st_size}
-            for name in sorted(names)
+            for name in names
         },
     }
-    files: dict[str, Path | bytes] = {name: folder / name for name in sorted(names)}
+    files: dict[str, Path | bytes] = {name: folder / name for name in names}
     files |= {MANIFEST: canonical_json(about).encode(), CARD: detector_card(folder).encode()}
     return Parcel("detector", tag, DESCRIPTION, files)
-
-
-def load_saved(folder: Path):  # noqa: ANN201 - the type is imported where it is used
-    """The fitted detector of a folder, by the name that its description gives.
-
-    Raises:
-        InputError: no such detector, or not a sound folder of it.
-    """
-    from faithshift_bench.detectors import load_detector
-    from faithshift_bench.detectors.base import DESCRIPTION
-
-    try:
-        name = json.loads((folder / DESCRIPTION).read_text("utf-8"))["name"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"not a saved detector: {error}", file=folder / DESCRIPTION) from None
-    return load_detector(name).load(folder)
 
 
 def _version_tag(version: str, tag: str | None) -> str:

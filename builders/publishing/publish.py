@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ from builders.publishing.repository import Repository, Tree
 from builders.publishing.verify import verify
 from faithshift_data.errors import InputError
 from faithshift_data.folder import CARD
+from faithshift_data.manifest import MANIFEST
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
@@ -66,7 +68,8 @@ def publish(
 
     Raises:
         InputError: what is published is not sound, the version exists with other content, the
-            repository holds something else, or the Hub refuses. The line never shows the token.
+            repository holds something else or withholds labels that are shown here, or the Hub
+            refuses. The line never shows the token.
     """
     token = _token()
     _check_names(repo, tag)
@@ -100,6 +103,7 @@ def _commit(repository: Repository, parcel: Parcel, head: str) -> str:
     if there.keys() - {CARD} and parcel.mark not in there:
         message = f"holds something else than a {parcel.kind} of FaithShift, and is left so"
         raise InputError(message, file=repository.name, expected=parcel.mark, got=min(there))
+    _keep_withheld(repository, parcel, head if MANIFEST in there else None)
     additions = _additions(parcel)
     repository.upload(additions)
     repository.say("uploaded")
@@ -112,6 +116,17 @@ def _commit(repository: Repository, parcel: Parcel, head: str) -> str:
     if gone:
         repository.say(f"no longer on main: {', '.join(gone)}")
     return commit
+
+
+def _keep_withheld(repository: Repository, parcel: Parcel, head: str | None) -> None:
+    """Refuse a dataset that shows what the repository's last version withholds."""
+    if head is None or parcel.kind != "dataset":
+        return
+    before = json.loads(repository.read(head, MANIFEST)).get("withheld") or {}
+    shown = sorted(set(before.get("parts", ())) - set(parcel.withheld))
+    if shown:
+        message = f"withholds labels of {' and '.join(shown)}, which this version shows"
+        raise InputError(message, file=repository.name, field="--withhold-labels")
 
 
 def _holds(parcel: Parcel, tree: Tree) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,6 +147,18 @@ class Repository:
             return self._api.snapshot_download(revision=revision, cache_dir=cache, **self._place)
 
         return Path(self.patience.call("download", fetch))
+
+    def read(self, revision: str, name: str) -> bytes:
+        """One file of a revision."""
+
+        def fetch() -> bytes:
+            with tempfile.TemporaryDirectory() as folder:
+                told = {"revision": revision, "local_dir": folder}
+                return Path(
+                    self._api.hf_hub_download(filename=name, **told, **self._place)
+                ).read_bytes()
+
+        return self.patience.call("download", fetch)
 
     def _tags(self) -> dict[str, str]:
         refs = self._api.list_repo_refs(**self._place)

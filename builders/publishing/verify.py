@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from builders.publishing.parcel import Parcel, load_saved
+from builders.publishing.parcel import Parcel
 from builders.publishing.repository import ATTRIBUTES, Repository
 from faithshift_data.atomic import sha256_file
 from faithshift_data.errors import InputError
@@ -26,6 +26,8 @@ def verify(repository: Repository, parcel: Parcel, commit: str) -> str:
         if parcel.kind == "dataset":
             said += f", {_load(repository, commit, folder, Path(cache))} rows by load_dataset"
         elif parcel.kind == "detector":
+            from faithshift_bench.detectors import load_saved
+
             said += f", {load_saved(folder).name} by load"
     return said
 

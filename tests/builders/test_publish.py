@@ -13,7 +13,7 @@ import pytest
 import faithshift_data as fd
 from faithshift_bench.detectors import load_detector
 from faithshift_bench.meta_faithfulness import metric_path
-from tests.builders.publishing import published
+from tests.builders.publishing import publish, published
 from tests.conftest import Online
 from tests.hub.server import READER, TOKEN
 from tests.synthetic import write_synthetic
@@ -184,7 +184,8 @@ def test_the_metric_is_loaded_by_its_name_on_the_hub(
         assert key in files["README.md"].decode().split("---")[1], key
     (tmp_path / "app.py").write_bytes(files["app.py"])
     code = f"""
-import urllib.request, evaluate
+import sys, urllib.request, evaluate
+sys.path.insert(0, ".")
 from app import COLUMNS, EXAMPLE, score
 columns = dict(zip(COLUMNS, map(list, zip(*EXAMPLE))))
 for options in ({{}}, {{"revision": "v0.1.0"}}):
@@ -197,7 +198,7 @@ assert score([["x"] * 7], 0.5)["error"]
 with urllib.request.urlopen({url!r}) as answer:
     print(len(answer.read()))
 """
-    done = online.client.python(code, tmp_path, HF_TOKEN="", PYTHONPATH=str(tmp_path))
+    done = online.client.python(code, tmp_path, HF_TOKEN="")
     assert done.status == 0, done.err
     assert done.out == f"{wheel.stat().st_size}\n"
 
@@ -258,3 +259,46 @@ def test_a_repository_of_something_else_is_left_alone(
         "(expected detector.json, got README.md)"
     )
     assert store.contents(repo) == before and not repo.tags
+
+
+def test_withheld_labels_stay_at_home(online: Online, data: Path, tmp_path: Path) -> None:
+    salt, key = tmp_path / "salt", tmp_path / "key"
+    salt.write_text("0123456789abcdef" * 4)
+    words = ("--withhold-labels", "test,calib", "--key", str(key), "--salt-file", str(salt))
+    fault = online.hub.fail("commit", status=403)
+    failed = publish(online, data, "org/hidden", *words, folder=tmp_path)
+    assert failed.status == 1 and fault.struck
+    kept = (key / "manifest.json").read_bytes()
+    done = published(online, data, "org/hidden", *words, folder=tmp_path)
+    assert (key / "manifest.json").read_bytes() == kept
+    line = f"withheld: labels of test and calib; {key} holds them, never publish it\n"
+    for each in (failed, done):
+        assert line in each.err and salt.read_text() not in each.err
+    repo = online.hub.store.repos["dataset", "org/hidden"]
+    assert len(repo.commits) == 2
+    (tmp_path / "got").mkdir()
+    for name, content in online.hub.store.contents(repo).items():
+        (tmp_path / "got" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "got" / name).write_bytes(content)
+    assert fd.check(tmp_path / "got") == []
+    for row in fd.open(tmp_path / "got").table("traces").to_pylist():
+        hidden = row["split"] == "test" or row["fold"] == "calib"
+        assert (row["condition"] is None) == hidden and (row["label"] is None or not hidden)
+    labels = {r["trace_id"]: r["label"] for r in fd.open(key).table("traces", "test").to_pylist()}
+    shown = fd.open(tmp_path / "got").table("traces", "test")["trace_id"].to_pylist()
+    assert set(labels) == set(shown) and {0, 1} <= set(labels.values())
+    for what, line in (
+        (key, "the key to withheld labels, never to be published"),
+        (_version(data, tmp_path / "open", "0.2.0"), "withholds labels of calib and test, which"),
+    ):
+        done = publish(online, what, "org/hidden", folder=tmp_path)
+        assert done.status == 1 and line in done.err, done.err
+    assert len(repo.commits) == 2
+
+
+def _version(data: Path, folder: Path, version: str) -> Path:
+    """The same data under another version."""
+    shutil.copytree(data, folder)
+    manifest = json.loads((data / "manifest.json").read_text()) | {"version": version}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import faithshift_data as fd
+from builders.publishing.patience import Patience
 from faithshift_bench.detectors import load_detector
+from faithshift_data.errors import InputError
 from tests.builders.publishing import publish, published
 from tests.conftest import Online
 from tests.hub.server import TOKEN
@@ -130,6 +132,19 @@ def test_somebody_elses_commit_is_kept(
     assert done.status == 0 and "no longer on main: theirs.txt\n" in done.err
     assert whole(online, repo, "main", versions["v2"])
     assert whole(online, repo, "v1", versions["v1"])
+
+
+def test_waits_double_and_end() -> None:
+    waits: list[float] = []
+    lines: list[str] = []
+
+    def broken() -> None:
+        raise ConnectionError("reset by peer")
+
+    with pytest.raises(InputError, match="^step: reset by peer, after 5 tries$"):
+        Patience("secret", lines.append, waits.append).call("step", broken)
+    assert waits == [1, 2, 4, 8]
+    assert lines[0] == "step: reset by peer; once more in 1 s (1 of 5)"
 
 
 def test_tries_are_bounded(online: Online, versions, tmp_path: Path) -> None:

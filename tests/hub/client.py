@@ -15,12 +15,15 @@ import tempfile
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 ROOT = Path(__file__).parent.parent.parent
 LIMIT_SECONDS = 300
+WARM = ("datasets", "evaluate", "huggingface_hub", "builders.__main__", "cards")
+WARM += ("builders.publishing.publish", "faithshift_bench.detectors.biasing")
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,8 @@ class Client:
 
 
 def _serve() -> None:
-    import datasets  # noqa: F401
-    import evaluate  # noqa: F401
-    import huggingface_hub  # noqa: F401
-
-    import builders.__main__  # noqa: F401
-    import faithshift_bench  # noqa: F401
-
+    for name in WARM:
+        import_module(name)
     for line in sys.stdin:
         print(json.dumps(_run(json.loads(line))), flush=True)
 
