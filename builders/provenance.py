@@ -61,6 +61,12 @@ def machine() -> dict[str, Any]:
     }
 
 
+def emulates(dtype: str) -> bool:
+    """Whether this processor is known to have no arithmetic of a dtype, and imitates it slowly."""
+    flags = _cpu_flags()
+    return dtype == "bfloat16" and bool(flags) and not flags & {"avx512_bf16", "amx_bf16", "bf16"}
+
+
 def environment(
     preset: Preset, models: Sequence[Weights], makers: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import faithshift_data as fd
+from builders import provenance
 from builders.__main__ import main
 from builders.recheck import recheck
 from builders.weights import smollm2
@@ -49,10 +50,22 @@ def test_dry_run_prints_the_estimate(capsys: pytest.CaptureFixture[str]) -> None
     assert lines["candidates"] == "488" and int(lines["minutes"]) <= 100
 
 
+@pytest.mark.parametrize(("flags", "warned"), [({"avx2"}, True), ({"avx512_bf16"}, False)])
+def test_a_slow_arithmetic_is_said_beforehand(
+    flags: set[str],
+    warned: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(provenance, "_cpu_flags", lambda: frozenset(flags))
+    assert main(["build", "--preset", "mini", "--dry-run"]) == 0
+    assert ("imitates bfloat16" in capsys.readouterr().err) == warned
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--preset", "maxi", "--out", "x"], "preset 'maxi': expected one of mini, twelve"),
+        (["--preset", "maxi", "--out", "x"], "preset 'maxi': expected one of board-hidden, mini"),
         (["--preset", "mini"], "--out: expected a folder"),
     ],
 )
