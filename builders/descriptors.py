@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import faithshift_data as fd
-from faithshift_data.trajectories import FOLDER
 
 
 def descriptors_of(data: fd.FaithShift) -> dict[str, dict[str, np.ndarray]] | None:
     """trace_id -> descriptor -> array, as ``write_folder`` takes them; None without any."""
-    if not (data.path / FOLDER).is_dir():
+    if not data.has_trajectories:
         return None
     found = data.trajectories
     arrays = {name: found.get(name, found.trace_ids) for name in found.descriptors}

@@ -13,6 +13,7 @@ from faithshift_data.atomic import sha256_file
 from faithshift_data.dataset import locate
 from faithshift_data.errors import InputError
 from faithshift_data.folder import CARD, count_drops, count_labels
+from faithshift_data.hub import HubRepo
 from faithshift_data.manifest import MANIFEST, DescriptorInfo, FileInfo, Manifest, inside
 from faithshift_data.problems import Problem, capped
 from faithshift_data.schema import CONFIGS, SPLITS
@@ -40,7 +41,8 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
     Raises:
         InputError: there is no dataset at all.
     """
-    folder = locate(name_or_path)
+    place = locate(name_or_path)
+    folder = place.fetch_all() if isinstance(place, HubRepo) else place
     try:
         manifest = Manifest.read(folder / MANIFEST)
     except InputError as error:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from faithshift_data.errors import InputError
+from faithshift_data.folder import CARD
 from faithshift_data.folder import write_folder as write_folder
+from faithshift_data.hub import HubRepo, hub_name
 from faithshift_data.manifest import MANIFEST, Manifest
 from faithshift_data.schema import CONFIGS, SPLITS
 from faithshift_data.tables import read_table
-from faithshift_data.trajectories import FOLDER, Trajectories
+from faithshift_data.trajectories import FOLDER, INDEX, Trajectories
 from faithshift_data.verified import VerifiedFiles
 from faithshift_data.views import View, make_view
 
@@ -29,11 +31,14 @@ EMBEDDED = Path(__file__).parent / "embedded"
 class FaithShift:
     """A dataset folder. Files are verified and read when first asked for, and once.
 
-    A file whose sha256 is not that of the manifest is refused, whatever is read from it.
+    A file whose sha256 is not that of the manifest is refused, whatever is read from it. Of a
+    dataset on the Hub, ``path`` is a folder of the client's cache, and a file is downloaded into
+    it when something is first read from it.
     """
 
     path: Path
     manifest: Manifest
+    _repo: HubRepo | None = field(default=None, repr=False, compare=False)
     _read: dict[tuple[str, str], pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -73,6 +78,19 @@ class FaithShift:
         """The interventions as a ``datasets.DatasetDict`` of the three splits."""
         return self._dataset("interventions")
 
+    @property
+    def has_trajectories(self) -> bool:
+        """Whether there are descriptors."""
+        return f"{FOLDER}/{INDEX}" in self.manifest.files
+
+    @property
+    def card(self) -> str:
+        """The text of README.md; empty where there is none."""
+        if self._repo is not None:
+            self._repo.fetch(CARD)
+        path = self.path / CARD
+        return path.read_text("utf-8") if path.is_file() else ""
+
     @cached_property
     def trajectories(self) -> Trajectories:
         """The descriptors by trace_id.
@@ -80,7 +98,7 @@ class FaithShift:
         Raises:
             InputError: the folder has none.
         """
-        if not (self.path / FOLDER).is_dir():
+        if not self.has_trajectories:
             message = "this dataset has no trajectories; `faithshift measure` adds them"
             raise InputError(message, file=self.path)
         return Trajectories(self._files, self.manifest.descriptors)
@@ -100,7 +118,7 @@ class FaithShift:
 
     @cached_property
     def _files(self) -> VerifiedFiles:
-        return VerifiedFiles(self.path, self.manifest.files)
+        return VerifiedFiles(self.path, self.manifest.files, self._repo)
 
     def _dataset(self, config: str) -> datasets.DatasetDict:
         import datasets
@@ -122,18 +140,22 @@ def _to_dataset(table: pa.Table, split: str) -> Any:
 def open(name_or_path: str | Path = "mini", *, revision: str | None = None) -> FaithShift:
     """Open an embedded dataset by name, a folder by path, or a Hub dataset by ``ORG/NAME``.
 
-    An embedded name wins over a folder of that name; write ``./mini`` for the folder.
+    An embedded name wins over a folder of that name; write ``./mini`` for the folder. Of a Hub
+    dataset the manifest alone is downloaded, and the other files when they are read.
 
     Args:
-        name_or_path: name, path or Hub id.
-        revision: Hub commit, tag or branch; only for a Hub id.
+        name_or_path: name, path, ``ORG/NAME`` or ``ORG/NAME@REVISION``.
+        revision: Hub commit, tag or branch; only for a Hub dataset.
 
     Raises:
         InputError: nothing is found there, it has no sound manifest, or a file that the manifest
-            names is outside the folder or missing.
+            names is outside the folder or missing; of a Hub dataset also where it is gated or
+            private, or the Hub cannot be reached.
     """
-    folder = locate(name_or_path, revision)
-    found = FaithShift(folder, Manifest.read(folder / MANIFEST))
+    place = locate(name_or_path, revision)
+    repo = place if isinstance(place, HubRepo) else None
+    folder = place.folder if isinstance(place, HubRepo) else place
+    found = FaithShift(folder, Manifest.read(folder / MANIFEST), repo)
     found._files  # noqa: B018 - refuses a manifest that does not fit the folder
     return found
 
@@ -154,22 +176,16 @@ def embedded() -> list[str]:
     return sorted(file.parent.name for file in EMBEDDED.glob(f"*/{MANIFEST}"))
 
 
-def locate(name_or_path: str | Path, revision: str | None = None) -> Path:
-    """The folder of a dataset that ``open`` would open; its manifest is not read."""
+def locate(name_or_path: str | Path, revision: str | None = None) -> Path | HubRepo:
+    """What ``open`` would open: a folder, or a repository; its manifest is not read."""
     name = str(name_or_path)
     if name in embedded() or Path(name).is_dir():
         if revision is not None:
             raise InputError("only a Hub dataset has revisions", field="revision", got=revision)
         return EMBEDDED / name if name in embedded() else Path(name)
-    if name.count("/") == 1 and all(part.strip(".") for part in name.split("/")):
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
-
-        try:
-            return Path(snapshot_download(name, repo_type="dataset", revision=revision))
-        except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise InputError(f"no such folder, nor on the Hub: {reason}", file=name) from None
+    on_hub = hub_name(name, revision)
+    if on_hub is not None:
+        return HubRepo.open(*on_hub)
     raise InputError("no such dataset", file=name, expected=f"a folder or one of {embedded()}")
 
 

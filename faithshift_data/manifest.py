@@ -141,9 +141,7 @@ class Manifest:
             ("manifest_version", MANIFEST_VERSION),
             ("schema_version", SCHEMA_VERSION),
         ):
-            got = getattr(self, key)
-            if got != known:
-                raise InputError("made by another version", field=key, expected=known, got=got)
+            _version(key, known, getattr(self, key))
 
     @property
     def axis_names(self) -> tuple[str, ...]:
@@ -171,6 +169,9 @@ class Manifest:
             InputError: an unknown or missing key, at any level that has a fixed form.
         """
         data = dict(data)
+        # A newer manifest may hold keys that this version does not know: say the reason first.
+        if "manifest_version" in data:
+            _version("manifest_version", MANIFEST_VERSION, data["manifest_version"])
         for key, kind in _LISTS.items():
             if key in data:
                 data[key] = tuple(_build(kind, row, key) for row in data[key])
@@ -232,6 +233,14 @@ def _build(kind: type[T], row: Any, where: str) -> T:
             raise InputError("missing key", field=".".join(filter(None, [where, name])))
     frozen = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
     return kind(**frozen)
+
+
+def _version(key: str, known: int, got: object) -> None:
+    if isinstance(got, int) and got > known:
+        message = "made by a newer version of faithshift; upgrade it"
+        raise InputError(message, field=key, expected=known, got=got)
+    if got != known:
+        raise InputError("made by another version", field=key, expected=known, got=got)
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:

@@ -8,6 +8,7 @@ a trace. ``index.parquet`` gives shard, row and number of steps of each trace.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ import pyarrow.parquet as pq
 
 from faithshift_data.errors import InputError
 from faithshift_data.manifest import DescriptorInfo
+from faithshift_data.ranges import ShardRanges
 from faithshift_data.verified import VerifiedFiles
 
 FOLDER = "trajectories"
 INDEX = "index.parquet"
 OFFSETS = "offsets"
 SHARD_BYTES = 64 * 2**20
+# So many rows of a shard that is not here are fetched alone; for more, the shard is.
+FEW = 8
 INDEX_SCHEMA = pa.schema(
     [
         pa.field("trace_id", pa.string(), nullable=False),
@@ -128,11 +132,17 @@ def _reopen(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
 
 
 class Trajectories:
-    """The descriptors of a dataset folder, by trace_id. Nothing is read until asked for."""
+    """The descriptors of a dataset folder, by trace_id. Nothing is read until asked for.
+
+    Of a dataset on the Hub, a shard is downloaded and verified when more than ``FEW`` of its
+    traces are asked for at once. For fewer, the bytes of their rows are fetched alone; those are
+    of the commit that was opened, and cannot be verified.
+    """
 
     def __init__(self, files: VerifiedFiles, descriptors: Mapping[str, DescriptorInfo]) -> None:
         """Open the ``trajectories/`` of a folder; ``descriptors`` comes from the manifest."""
         self._files, self.descriptors = files, dict(descriptors)
+        self._ranges: dict[str, ShardRanges] = {}
         path = files.path(f"{FOLDER}/{INDEX}")
         try:
             index = pq.read_table(path, schema=INDEX_SCHEMA)
@@ -176,7 +186,7 @@ class Trajectories:
         """
         if name not in self.descriptors:
             raise InputError("no such descriptor", expected=list(self.descriptors), got=name)
-        step = self.descriptors[name].resolution == "step"
+        info = self.descriptors[name]
         wanted: dict[str, list[int]] = {}
         for at, trace_id in enumerate(trace_ids):
             if trace_id not in self._place:
@@ -184,10 +194,14 @@ class Trajectories:
             wanted.setdefault(self._place[trace_id][0], []).append(at)
         found: dict[int, np.ndarray] = {}
         for shard, places in wanted.items():
-            data, offsets = self._read(shard, name)
-            for at in places:
-                row = self._place[trace_ids[at]][1]
-                found[at] = data[offsets[row] : offsets[row + 1]] if step else data[row]
+            numbers = [self._place[trace_ids[at]][1] for at in places]
+            if len(places) <= FEW and not self._files.is_here(f"{FOLDER}/{shard}"):
+                rows = self._elsewhere(shard).rows(name, info, numbers)
+            else:
+                data, offsets = self._read(shard, name)
+                step = info.resolution == "step"
+                rows = [data[offsets[n] : offsets[n + 1]] if step else data[n] for n in numbers]
+            found.update(zip(places, rows, strict=True))
         return [found[at] for at in range(len(trace_ids))]
 
     def padded(
@@ -205,6 +219,12 @@ class Trajectories:
             length = min(len(row), n_steps)
             values[i, :length], mask[i, :length] = row[:length], True
         return values, mask
+
+    def _elsewhere(self, shard: str) -> ShardRanges:
+        if shard not in self._ranges:
+            file = f"{FOLDER}/{shard}"
+            self._ranges[shard] = ShardRanges(file, OFFSETS, partial(self._files.part, file))
+        return self._ranges[shard]
 
     def _read(self, shard: str, name: str) -> tuple[np.ndarray, np.ndarray]:
         from safetensors import SafetensorError, safe_open

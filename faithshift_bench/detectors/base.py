@@ -112,7 +112,8 @@ class Detector(ABC):
         return self
 
     def _description(self) -> dict[str, object]:
-        about = {"name": self.name, "revision": self.revision, "params": self.params}
+        about: dict[str, object] = {"name": self.name, "revision": self.revision}
+        about["params"] = self.params
         return {**about, "fitted": self.fitted} if self.fitted else about
 
 

@@ -95,7 +95,7 @@ def measure_folder(
     tables = _tables(data, rows, found, settings)
     fields = _manifest(data, found, reasons, model, settings)
     arrays = {key: arrays for key, (_, arrays) in found.items()}
-    card = _card(data.path)
+    card = _card(data.card)
     write_folder(target, fields, tables, arrays, card=card, overwrite=out is None)
     store.remove()
     return summarise(target, model.row, rows, found, reasons, reused, fields["descriptors"])
@@ -213,10 +213,8 @@ def _manifest(
     }
 
 
-def _card(folder: Path) -> str:
+def _card(text: str) -> str:
     """The text of a card under its YAML front matter."""
-    path = folder / CARD
-    text = path.read_text("utf-8") if path.is_file() else ""
     front, fence, body = text.partition("\n---\n")
     return body.strip("\n") if fence and front.startswith("---") else text.strip("\n")
 

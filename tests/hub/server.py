@@ -23,13 +23,14 @@ READER = "hf_loopbackReaderDoNotPrint"
 
 @dataclass(frozen=True)
 class Seen:
-    """A request that came, and the status of its answer; 0: none was given."""
+    """A request that came, the status of its answer (0: none was given), bytes in its body."""
 
     route: str | None
     method: str
     path: str
     status: int
     authorized: bool
+    size: int = 0
 
 
 class LoopbackHub:
@@ -174,7 +175,7 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             return b"".join(parts)
 
         def send(self, found: Any, answer: Answer, *, half: bool) -> None:
-            self.note(found, answer.status)
+            self.note(found, answer.status, 0 if self.command == "HEAD" else len(answer.body))
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
@@ -194,9 +195,9 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_RDWR)
 
-        def note(self, found: Any, status: int) -> None:
+        def note(self, found: Any, status: int, size: int = 0) -> None:
             signed = "Authorization" in self.headers
             route = found[0] if found else None
-            hub.seen.append(Seen(route, self.command, self.path, status, signed))
+            hub.seen.append(Seen(route, self.command, self.path, status, signed, size))
 
     return Handler
