@@ -38,7 +38,7 @@ def dataset_card(folder: str | Path) -> str:
         "dataset.md",
         front=front_matter(manifest),
         manifest=manifest,
-        sizes=table(["", *SPLITS], _sizes(rows)),
+        sizes=table(["", *SPLITS], _sizes(rows, manifest.counts.get("items", {}))),
         folds=_folds(rows["traces"]["validation"]),
         domains=table(["domain", *SPLITS], _tally(rows["traces"], "domain")),
         conditions=table(["condition", *SPLITS], _tally(rows["traces"], "condition")),
@@ -86,19 +86,38 @@ def _all(by_split: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
     return (row for rows in by_split.values() for row in rows)
 
 
-def _sizes(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> Iterator[Cells]:
-    traces = rows["traces"]
-    yield ("items", *(len({row["item_id"] for row in traces[s]}) for s in SPLITS))
-    yield ("traces", *(len(traces[s]) for s in SPLITS))
+def _sizes(
+    rows: Mapping[str, Mapping[str, Sequence[Row]]], items: Mapping[str, int | None]
+) -> Iterator[Cells]:
+    """Items, traces and labels; ``items`` is None for a split whose items are withheld."""
+    shown = {s: [row for row in rows["traces"][s] if not _withheld(row)] for s in SPLITS}
+    yield (
+        "items",
+        *(
+            "withheld" if items.get(s, 0) is None else len({row["item_id"] for row in shown[s]})
+            for s in SPLITS
+        ),
+    )
+    yield ("traces", *(len(rows["traces"][s]) for s in SPLITS))
     for name, value in LABELS.items():
-        yield (f"traces {name}", *(sum(row["label"] == value for row in traces[s]) for s in SPLITS))
+        yield (f"traces {name}", *(sum(row["label"] == value for row in shown[s]) for s in SPLITS))
+    hidden = [len(rows["traces"][s]) - len(shown[s]) for s in SPLITS]
+    if any(hidden):
+        yield ("traces whose label is withheld", *hidden)
     yield ("intervention rows", *(len(rows["interventions"][s]) for s in SPLITS))
 
 
+def _withheld(row: Row) -> bool:
+    """Whether a trace says nothing of what it was made from."""
+    return row["condition"] is None
+
+
 def _folds(validation: Sequence[Row]) -> dict[str, int]:
-    """Items of validation by fold."""
+    """Items of validation by fold, where they are known."""
     return {
-        fold: len({row["item_id"] for row in validation if row["fold"] == fold})
+        fold: len(
+            {row["item_id"] for row in validation if row["fold"] == fold and not _withheld(row)}
+        )
         for fold in ("tune", "calib")
     }
 

@@ -15,6 +15,7 @@ import cards.__main__
 import cards.stale
 import faithshift_data as fd
 from cards import dataset_card
+from cards.dataset import _folds, _sizes, _tally
 from cards.render import table
 from faithshift_data.schema import CONFIGS, SPLITS
 
@@ -133,6 +134,26 @@ def test_withheld_labels_and_their_controls_are_said(folder: Path) -> None:
     found = rows(card, "has to be better than this")
     assert found["length_only"] == ["0.612", "0.500 to 0.700", "50", "12"]
     assert found["words"] == ["one label", "", "50", "12"]
+
+
+def test_a_withheld_trace_counts_as_nothing_else() -> None:
+    def trace(item: str, condition: str | None, label: int | None = None) -> dict:
+        return {"item_id": item, "fold": "tune", "condition": condition, "label": label}
+
+    traces = {
+        "train": [trace("i", "base", 1), trace("i", "base"), trace("j", "base", 0)],
+        "validation": [trace("k", "base"), trace("x", None)],
+        "test": [trace("y", None), trace("z", None)],
+    }
+    none: dict[str, list] = {split: [] for split in SPLITS}
+    tables = {"traces": traces, "interventions": none}
+    sizes = {name: cells for name, *cells in _sizes(tables, {"train": 2, "test": None})}
+    assert sizes["items"] == [2, 1, "withheld"]
+    assert sizes["traces"] == [3, 2, 2]
+    assert sizes["traces unknown"] == [1, 1, 0]
+    assert sizes["traces whose label is withheld"] == [0, 1, 2]
+    assert _folds(traces["validation"]) == {"tune": 1, "calib": 0}
+    assert _tally(traces, "condition") == [("base", 3, 1, 0), ("withheld", 0, 1, 2)]
 
 
 def test_what_a_manifest_lacks_has_no_section(synthetic: Path) -> None:
