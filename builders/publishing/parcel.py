@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import faithshift_data as fd
@@ -46,8 +47,9 @@ class Parcel:
         """dataset, space or model."""
         return REPO_TYPES[self.kind]
 
+    @cached_property
     def sha256(self) -> dict[str, str]:
-        """Path in the repository -> hex sha256 of its bytes."""
+        """Path in the repository -> hex sha256 of its bytes, as they were when first asked for."""
         return {
             name: hashlib.sha256(file).hexdigest() if isinstance(file, bytes) else sha256_file(file)
             for name, file in self.files.items()

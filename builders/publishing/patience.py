@@ -79,7 +79,7 @@ class Patience:
 def without_secrets(text: str, token: str) -> str:
     """A text without the token, without what looks like one, and without signed addresses."""
     text = text.replace(token, "[token]") if token else text
-    text = re.sub(r"\bhf_\w{8,}", "[token]", text)
+    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "[token]", text)
     return re.sub(r"(https?://[^\s?]+)\?[^\s)'\"]+", r"\1?...", text)
 
 

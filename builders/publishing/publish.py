@@ -133,9 +133,8 @@ def _holds(parcel: Parcel, tree: Tree) -> bool:
     """Whether a tree has the parcel's files with the same bytes, and no others."""
     if tree.keys() != parcel.files.keys():
         return False
-    sha256 = parcel.sha256()
     return all(
-        found == (sha256[name] if large else _blob_id(parcel.files[name]))
+        found == (parcel.sha256[name] if large else _blob_id(parcel.files[name]))
         for name, (large, found) in tree.items()
     )
 

@@ -33,7 +33,7 @@ def verify(repository: Repository, parcel: Parcel, commit: str) -> str:
 
 
 def _hashes(repository: Repository, parcel: Parcel, folder: Path) -> None:
-    expected = parcel.sha256()
+    expected = parcel.sha256
     got = {
         path.relative_to(folder).as_posix(): sha256_file(path)
         for path in sorted(folder.rglob("*"))

@@ -171,16 +171,18 @@ def test_other_bytes_than_were_sent_get_no_tag(online: Online, versions, tmp_pat
     assert run(online, versions, "v1", tmp_path).status == 0
 
 
+@pytest.mark.parametrize("token", [TOKEN, "api-org.loopbackDoNotPrint"])
+@pytest.mark.parametrize("status", [403, 503])
 def test_a_hub_that_shows_the_token_does_not_get_it_printed(
-    online: Online, versions, tmp_path: Path
+    online: Online, versions, tmp_path: Path, status: int, token: str
 ) -> None:
-    for status in (403, 503):
-        message = f"Bearer {TOKEN} at https://store/x?Signature=secret&Key=1"
-        online.hub.fail("commit", status=status, message=message, headers=AT_ONCE, times=100)
-        done = run(online, versions, "v1", tmp_path)
-        assert done.status == 1 and "secret" not in done.err
-        assert "Bearer [token] at https://store/x?..." in done.err
-        online.hub.faults.clear()
+    online.hub.roles[token] = "write"
+    message = f"Bearer {token} at https://store/x?Signature=secret&Key=1"
+    online.hub.fail("commit", status=status, message=message, headers=AT_ONCE, times=100)
+    words = ["publish", versions["v1"], "--repo", REPO, "--revision", "v1"]
+    done = online.client.builders(*words, folder=tmp_path, HF_TOKEN=token)
+    assert done.status == 1 and "secret" not in done.err and "DoNotPrint" not in done.err
+    assert "Bearer [token] at https://store/x?..." in done.err
 
 
 def test_uploads_of_a_dataset_that_break_in_the_middle(
