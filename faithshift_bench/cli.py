@@ -26,8 +26,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Data = Annotated[str, typer.Option(help="Embedded name, folder, or name on the Hub.")]
-Name = Annotated[str, typer.Argument(help="Embedded name, folder, or name on the Hub.")]
+_WHERE = "Embedded name, folder, or ORG/NAME@REVISION on the Hub."
+Data = Annotated[str, typer.Option(help=_WHERE)]
+Name = Annotated[str, typer.Argument(help=_WHERE)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -59,8 +59,8 @@ class ShardRanges:
             raise InputError("shard cannot be read: rows outside", file=self.name, field=tensor)
         data = self.read(begin + start, begin + stop) if stop > start else b""
         if len(data) != stop - start:
-            got = f"{len(data)} bytes"
-            raise InputError("cut off", file=self.name, expected=f"{stop - start} bytes", got=got)
+            expected, got = f"{stop - start} bytes", f"{len(data)} bytes"
+            raise InputError("another part came", file=self.name, expected=expected, got=got)
         return data
 
     @cached_property

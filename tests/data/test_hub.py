@@ -261,6 +261,11 @@ def test_offline(remote: Remote, tmp_path: Path) -> None:
     read = f"print(len(fd.open({name!r}).table('pairs', 'test')))"
     rows = alone(read)
     assert int(rows) > 0
+    part = f"t = fd.load_trajectories({name!r}); print(t.get('psi', t.trace_ids[:1])[0].shape[1])"
+    assert alone(part) == "32\n"
+    said = alone(part, **off)
+    assert said.startswith(f"{name}: not downloaded yet (trajectories/descriptors-00000-of-00002.")
+    assert said.endswith("and HF_HUB_OFFLINE is set\n") and said.count("\n") == 1
     # With neither network nor permission, what was read before is read again.
     assert alone(read, **off) == alone(read, HF_ENDPOINT="http://127.0.0.1:9") == rows
 

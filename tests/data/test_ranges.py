@@ -88,7 +88,7 @@ def test_rows_outside_and_cut_files_are_refused() -> None:
         ShardRanges("s", "offsets", source).rows("state", TRACE, [4])
     cut = Source(source.data[:-1])
     # The last tensor of the file is the one of the smallest dtype.
-    with pytest.raises(fd.InputError, match=r"cut off \(expected 6 bytes, got 5 bytes\)"):
+    with pytest.raises(fd.InputError, match=r"another part came \(expected 6 bytes, got 5 bytes\)"):
         ShardRanges("s", "offsets", cut).rows("psi", STEP, [3])
 
 
