@@ -56,13 +56,15 @@ def draw(traces: Iterable[Row], n: int, seed: int) -> list[str]:
     only, not on the order of rows.
 
     Raises:
-        InputError: ``n`` is below 1 or above the number of labelled traces.
+        InputError: ``n`` is below 1 or above the number of labelled traces, or there are none.
     """
     strata: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
     for row in traces:
         if row["label"] is not None:
             strata[row["condition"], row["label"], row["domain"]].append(row)
     total = sum(map(len, strata.values()))
+    if not total:
+        raise InputError("no traces with a label")
     if not 1 <= n <= total:
         raise InputError("too few or too many", field="--n", expected=f"1 to {total}", got=n)
     exact = {key: Fraction(n * len(rows), total) for key, rows in strata.items()}

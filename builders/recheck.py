@@ -41,6 +41,9 @@ def recheck(data: str, weights: Weights, *, traces: int, seed: int = 0) -> Agree
         traces: size of the sample; traces with an attached answer, and those that another model
             wrote, are not asked.
         seed: of the sample.
+
+    Raises:
+        ValueError: no trace to ask again.
     """
     dataset = fd.open(data)
     need_labels(dataset)
@@ -54,6 +57,9 @@ def recheck(data: str, weights: Weights, *, traces: int, seed: int = 0) -> Agree
         if trace["model_revision"] == weights.revision
         and all(row["kind"] != "as_shown" for row in rows[trace["trace_id"]])
     ]
+    if traces < 1 or not asked:
+        expected = "traces of this model, and a sample of at least 1"
+        raise ValueError(f"{data}: expected {expected}, got {len(asked)} and {traces}")
     engine = TransformersEngine(weights.path, dtype="float32")
     found = Agreement()
     for trace in random.Random(seed).sample(asked, min(traces, len(asked))):

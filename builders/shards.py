@@ -10,6 +10,7 @@ from pathlib import Path
 
 from builders.chunk import BrokenChunk, load
 from faithshift_data.atomic import write_bytes
+from faithshift_data.manifest import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,14 @@ def merge(sources: Sequence[Path], into: Path) -> Merged:
         into: a work folder; made where there is none.
 
     Raises:
-        ValueError: a source is no folder.
+        ValueError: a source is no folder, or a dataset's instead of its ``.work``.
     """
     for source in sources:
         if not source.is_dir():
             raise ValueError(f"{source}: expected a work folder")
+    for folder in (*sources, into):
+        if (folder / MANIFEST).exists():
+            raise ValueError(f"{folder}: expected a work folder (DIR.work), got a dataset")
     into.mkdir(parents=True, exist_ok=True)
     found = Merged()
     for path in (path for source in sources for path in sorted(source.glob("*.json"))):

@@ -56,6 +56,13 @@ def _progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def _above_bar(line: str) -> None:
+    """A line of its own where a bar is on stderr; the bar is drawn anew below it."""
+    from tqdm import tqdm
+
+    tqdm.write(line, file=sys.stderr)
+
+
 def _bar(rows: Sequence[Any], label: str) -> Iterator[Any]:
     """The rows, with a bar on stderr that shows how many are done."""
     from tqdm import tqdm
@@ -186,11 +193,14 @@ def measure(
     line = None if answer_line is None else answer_line.replace("\\n", "\n")
     settings = Settings(probes, label_probes, line, chat, limit)
     loaded = LocalModel.open(model, dtype)
-    shown: dict[str, Any] = {"progress": _progress, "bar": _bar}
+    shown: dict[str, Any] = {"progress": _above_bar, "bar": _bar}
     if generate is not None:
         from faithshift_data.measure.generate import generate as write_traces
 
-        write_traces(generate, loaded, folder, max_tokens=max_tokens, **shown)
+        if chat:
+            message = "what --generate writes is in the chat template already"
+            raise InputError(message, field="--chat")
+        write_traces(generate, loaded, folder, max_tokens=max_tokens, measured_to=out, **shown)
     summary = measure_folder(folder, loaded, settings, out=out, **shown)
     if as_json:
         return _print_json(summary)
@@ -246,7 +256,7 @@ def detect(
     dataset = fd.open(data)
     labelled = None if fit_on is None else fd.open(fit_on)
     inputs = [*files_of(dataset), *(files_of(labelled) if labelled else [])]
-    spare({"--output": output}, inputs)
+    spare({"--output": output, "--save": save}, inputs)
     check_target(output)
     table = run_detector(
         name,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from faithshift_data.errors import InputError
+from faithshift_data.manifest import MANIFEST
 
 if TYPE_CHECKING:
     from faithshift_data import FaithShift
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
 
 def files_of(dataset: FaithShift) -> list[Path]:
     """The files that a dataset is read from."""
-    return [Path(dataset.path) / name for name in ("manifest.json", *dataset.manifest.files)]
+    return [Path(dataset.path) / name for name in (MANIFEST, *dataset.manifest.files)]
 
 
 def spare(targets: Mapping[str, str | Path | None], inputs: Sequence[Path]) -> None:
-    """Refuse to write over what is read, or twice to one file.
+    """Refuse to write over what is read, into a dataset's folder, or twice to one file.
 
     Args:
         targets: an option's name and the file it names; None and ``-`` (stdout) are passed over.
@@ -29,12 +30,16 @@ def spare(targets: Mapping[str, str | Path | None], inputs: Sequence[Path]) -> N
         InputError: naming the option.
     """
     taken = {os.path.realpath(path) for path in inputs}
+    folders = [Path(path).parent for path in taken if Path(path).name == MANIFEST]
     for option, target in targets.items():
         if target is None or target == "-":
             continue
         real = os.path.realpath(target)
         if real in taken:
             raise InputError("would overwrite", field=option, expected="a new file", got=target)
+        if any(Path(real).is_relative_to(folder) for folder in folders):
+            message = "would lie among the dataset's files"
+            raise InputError(message, field=option, expected="a place elsewhere", got=target)
         taken.add(real)
 
 

@@ -16,9 +16,9 @@ from faithshift_data.errors import InputError
 from faithshift_data.leakage import normalise
 from faithshift_data.measure.engines import Sampling, generation_of, generation_seed
 from faithshift_data.measure.local_model import LocalModel, need_packages
-from faithshift_data.measure.one_trace import Row, closing_line
+from faithshift_data.measure.one_trace import ROOM, Row, closing_line
 from faithshift_data.measure.questions import FIELDS, read_questions
-from faithshift_data.measure.run import Bar
+from faithshift_data.measure.run import Bar, new_place
 from faithshift_data.measure.store import Store, key_of
 from faithshift_data.own import check_own, write
 from faithshift_data.reasoning import ReasoningStatus, split_reasoning
@@ -37,6 +37,7 @@ def generate(
     folder: str | Path,
     *,
     max_tokens: int = 1024,
+    measured_to: str | Path | None = None,
     progress: Callable[[str], None] = lambda line: None,
     bar: Bar = lambda rows, label: rows,
 ) -> Path:
@@ -51,6 +52,8 @@ def generate(
         model: what answers.
         folder: a new or empty folder.
         max_tokens: the longest reply.
+        measured_to: where the measured traces are to go, if not into ``folder``; known to be free
+            before the model answers.
         progress: called with a line where something is to be said.
         bar: wraps the batches of the loop, and shows how far it is.
 
@@ -58,7 +61,8 @@ def generate(
         The folder.
 
     Raises:
-        InputError: bad questions, a model that cannot be loaded, or a folder that is not empty.
+        InputError: bad questions, a model that cannot be loaded, a folder that is not empty, or
+            replies longer than the model's context allows.
     """
     need_packages()
     folder = Path(folder)
@@ -68,6 +72,8 @@ def generate(
     if max_tokens < 1:
         expected = "a whole number, 1 or more"
         raise InputError("bad value", field="--max-tokens", expected=expected, got=max_tokens)
+    if measured_to is not None:
+        new_place(measured_to, folder)
     rows = [row for each in read_questions(questions) for row in _asked(each, model)]
     pairs = [
         {
@@ -81,17 +87,28 @@ def generate(
         if row.get("anchor_id")
     ]
     check_own(rows, pairs)
-    store = Store.beside(folder)
+    _check_room(rows, model, max_tokens)
     sampling = Sampling(max_tokens, TEMPERATURE, TOP_P)
     size = model.engine.batch_size
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
-    for batch in bar(batches, "writing"):
-        _answer(batch, model, sampling, store)
-    unread = sum(not row["reasoning"] for row in rows)
-    if unread:
-        progress(f"{unread} of {len(rows)} replies hold no reasoning")
-    write(folder, rows, pairs)
+    with Store.beside(folder) as store:
+        for batch in bar(batches, "writing"):
+            _answer(batch, model, sampling, store)
+        unread = sum(not row["reasoning"] for row in rows)
+        if unread:
+            progress(f"{unread} of {len(rows)} replies hold no reasoning")
+        write(folder, rows, pairs)
     return folder
+
+
+def _check_room(rows: Iterable[Row], model: LocalModel, max_tokens: int) -> None:
+    """Refuse replies that would go on where the model reads no more."""
+    longest = max(len(model.engine.ids(row["prompt"])) for row in rows)
+    room = model.context - longest - ROOM
+    if max_tokens > room:
+        message = f"the longest prompt takes {longest} of the model's {model.context} tokens"
+        expected = f"at most {room}" if room > 0 else "a shorter question"
+        raise InputError(message, field="--max-tokens", expected=expected, got=max_tokens)
 
 
 def _asked(question: Row, model: LocalModel) -> list[Row]:

@@ -147,18 +147,22 @@ class OpenAIJudge:
             structured: whether to send the JSON schema as ``response_format``.
 
         Raises:
-            InputError: the openai package or an API key is missing.
+            InputError: the openai package or an API key is missing, or ``base_url`` is no address.
         """
         try:
             import openai
         except ImportError:
             raise InputError("needs openai: pip install 'faithshift[judge]'") from None
+        if base_url is not None:
+            _refuse_bad_address(base_url)
         try:
             self._client = openai.OpenAI(
                 base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries
             )
         except openai.OpenAIError:
             raise InputError("no API key", field="api_key", expected="OPENAI_API_KEY") from None
+        if not (self._client.api_key.isascii() and self._client.api_key.isprintable()):
+            raise InputError("not plain ASCII", field="api_key")
         self.name, self.prompt, self.seed = model, prompt, seed
         self._max_tokens, self._structured = max_tokens, structured
         self._cache = None if cache is None else Path(cache)
@@ -210,6 +214,8 @@ class OpenAIJudge:
             choice = done.choices[0]
             reply, finish = choice.message.content, choice.finish_reason
             declined = getattr(choice.message, "refusal", None)
+            # JSON can carry half a surrogate pair, which no file can hold.
+            text = (reply or "").encode("utf-8", "replace").decode()
         except openai.APIStatusError as error:
             # The body may repeat the key, so that only the status is told.
             if error.status_code in PERMANENT:
@@ -220,12 +226,10 @@ class OpenAIJudge:
             return Outcome.ERROR, "timeout", None
         except openai.OpenAIError as error:
             return Outcome.ERROR, type(error).__name__, None
-        except (AttributeError, IndexError, TypeError, ValueError):
+        except (AttributeError, IndexError, TypeError, ValueError, RecursionError):
             return Outcome.ERROR, "not a chat completion", None
         if finish == "length":
             return Outcome.ERROR, f"reply cut at {self._max_tokens} tokens", None
-        # JSON can carry half a surrogate pair, which no file can hold.
-        text = (reply or "").encode("utf-8", "replace").decode()
         if declined or finish == "content_filter":
             return Outcome.REFUSED, "the endpoint declined", text
         return *parse_reply(text), text
@@ -243,6 +247,18 @@ class OpenAIJudge:
         return Verdict(
             outcome, detail, self.name, prompt.prompt_id, prompt.sha256, self.seed, cached
         )
+
+
+def _refuse_bad_address(url: str) -> None:
+    """An address that no request can reach would fail once a case, not once."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        expected = "such as http://localhost:8000/v1"
+        raise InputError("not an address", field="base_url", expected=expected, got=url)
 
 
 def _read(path: Path | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,15 +91,24 @@ class LocalModel:
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"cannot be loaded: {reason[:300]}", file=self.path) from error
 
+    @property
+    def context(self) -> float:
+        """How many tokens it reads at most; infinite where its configuration names no limit."""
+        return getattr(self.engine.model.config, "max_position_embeddings", None) or math.inf
+
     def chat(self, message: str) -> str:
         """A user message in the model's chat template, up to where the model begins.
 
         Raises:
-            InputError: the tokenizer has no template.
+            InputError: the tokenizer has no template, or one that fails.
         """
         if not self.engine.tokenizer.chat_template:
             raise InputError("the tokenizer has no chat template", file=self.path, field="--chat")
-        return self.engine.render(message)
+        try:
+            return self.engine.render(message)
+        except Exception as error:  # noqa: BLE001 - a template is a program
+            reason = f"{type(error).__name__}: {error}"[:300]
+            raise InputError(f"the chat template fails: {reason}", file=self.path) from error
 
     @cached_property
     def versions(self) -> dict[str, Any]:

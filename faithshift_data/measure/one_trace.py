@@ -84,11 +84,10 @@ def measure_trace(
     from faithshift_data.measure.forced import force
 
     engine = model.engine
-    cue = (row["cue"] or {}).get("text") or ""
+    cue = cue_of(row)
     prompt = _prompt(row["prompt"], row, model, settings)
     uncued = without_cue(row["prompt"], cue)
-    most = getattr(engine.model.config, "max_position_embeddings", None)
-    if most is not None and len(engine.ids(prompt + row["reasoning"])) + ROOM > most:
+    if len(engine.ids(prompt + row["reasoning"])) + ROOM > model.context:
         return None
     seen = observe(
         engine,
@@ -115,6 +114,11 @@ def measure_trace(
     shown, *others = forced.rows
     restated = None if shown["changed"] is None else not shown["changed"]
     return {"interventions": others, "restated": restated}, made.arrays
+
+
+def cue_of(row: Mapping[str, Any]) -> str:
+    """The text of a trace's cue; "" where there is none."""
+    return (row["cue"] or {}).get("text") or ""
 
 
 def without_cue(prompt: str, cue: str) -> str | None:

@@ -7,8 +7,9 @@ itself is replaced in one go, at the end.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,14 @@ from faithshift_data.folder import CARD, write_folder
 from faithshift_data.manifest import MANIFEST
 from faithshift_data.measure.local_model import LocalModel, need_packages
 from faithshift_data.measure.measured import summarise
-from faithshift_data.measure.one_trace import Row, Settings, how_of, measure_trace, read_of
+from faithshift_data.measure.one_trace import (
+    Row,
+    Settings,
+    cue_of,
+    how_of,
+    measure_trace,
+    read_of,
+)
 from faithshift_data.measure.store import Store, key_of
 from faithshift_data.schema import SPLITS, Role
 from faithshift_data.withheld import need_labels
@@ -81,23 +89,18 @@ def measure_folder(
     if settings.label_probes and any(row["label_evidence"] for row in rows):
         message = "labels of this dataset rest on label rows that it holds"
         raise InputError(message, file=folder, field="--label-probes")
-    bare = sum(row["prompt"] == row["question"] for row in rows)
-    if bare and not settings.chat:
-        progress(
-            f"{bare} of {len(rows)} traces have no prompt of their own: the model reads the bare "
-            "question; give the text it was sent as `prompt`, or --chat to use its chat template"
-        )
-    store = Store.beside(target)
-    found, reasons, reused = _measure_all(rows, model, settings, store, progress, bar)
-    if not found:
-        why = ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items())) or "no traces"
-        raise InputError(f"no trace could be measured: {why}", file=folder)
-    tables = _tables(data, rows, found, settings)
-    fields = _manifest(data, found, reasons, model, settings)
-    arrays = {key: arrays for key, (_, arrays) in found.items()}
-    card = _card(data.card)
-    write_folder(target, fields, tables, arrays, card=card, overwrite=out is None)
-    store.remove()
+    for line in _missing(rows, settings):
+        progress(line)
+    with Store.beside(target) as store:
+        found, reasons, reused = _measure_all(rows, model, settings, store, progress, bar)
+        if not found:
+            why = ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items())) or "no traces"
+            raise InputError(f"no trace could be measured: {why}", file=folder)
+        tables = _tables(data, rows, found, settings)
+        fields = _manifest(data, found, reasons, model, settings)
+        arrays = {key: arrays for key, (_, arrays) in found.items()}
+        card = _card(data.card)
+        write_folder(target, fields, tables, arrays, card=card, overwrite=out is None)
     return summarise(target, model.row, rows, found, reasons, reused, fields["descriptors"])
 
 
@@ -143,6 +146,23 @@ def _measure_all(
     return found, reasons, reused
 
 
+def _missing(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
+    """A line on what the traces lack, and what is done about it."""
+    bare = sum(row["prompt"] == row["question"] for row in rows)
+    if bare and not settings.chat:
+        yield (
+            f"{bare} of {len(rows)} traces have no prompt of their own: the model reads the bare "
+            "question; give the text it was sent as `prompt`, or --chat to use its chat template"
+        )
+    cued = [row for row in rows if cue_of(row)]
+    lost = sum(cue_of(row) not in row["prompt"] for row in cued)
+    if lost:
+        yield (
+            f"{lost} of {len(cued)} cued traces have a cue text that their prompt does not hold: "
+            "nothing is taken out of it"
+        )
+
+
 def _load(model: LocalModel, settings: Settings) -> None:
     """Find out before the first trace what would fail on every one."""
     if settings.chat:
@@ -157,13 +177,24 @@ def _why_not(row: Row) -> str | None:
     return NO_ANSWER if row["answer"] is None else None
 
 
+def new_place(out: str | Path, folder: str | Path) -> Path:
+    """``out``, if the result of measuring ``folder`` can go there.
+
+    Raises:
+        InputError: something is there, or it lies in ``folder``.
+    """
+    if not is_free(Path(out)):
+        raise InputError("already exists", file=out, expected="a new or empty folder")
+    if Path(out).resolve().is_relative_to(Path(folder).resolve()):
+        message = "lies in the folder that is measured"
+        raise InputError(message, field="--out", expected="a folder elsewhere", got=out)
+    return Path(out)
+
+
 def _target(folder: str | Path, out: str | Path | None) -> Path:
     """Where the result goes, known to be writable in principle before anything is measured."""
     if out is not None:
-        path = Path(out)
-        if not is_free(path):
-            raise InputError("already exists", file=out, expected="a new or empty folder")
-        return path
+        return new_place(out, folder)
     if str(folder) in embedded() or not Path(folder).is_dir():
         raise InputError(
             "only a folder of yours is measured in place", field="--out", expected="a new folder"
@@ -171,6 +202,8 @@ def _target(folder: str | Path, out: str | Path | None) -> Path:
     if Path.cwd().is_relative_to(Path(folder).resolve()):
         message = "the folder you are in cannot be replaced"
         raise InputError(message, field="--out", expected="a new folder, or to be elsewhere")
+    if not os.access(folder, os.W_OK):
+        raise InputError("is read-only", file=folder, field="--out", expected="a new folder")
     return Path(folder)
 
 

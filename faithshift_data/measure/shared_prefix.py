@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch.nn.functional import pad
+from transformers import DynamicCache
 
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -125,8 +126,9 @@ def _prefill(
 ) -> _Rows:
     """Read the new tokens of rows that keep (shared, new) tokens; padding stands on the left."""
     n, past, width = len(rows), max(keep for keep, _ in rows), max(len(ids) for _, ids in rows)
-    cache = deepcopy(reading.cache)
-    if past < len(reading.ids):
+    # An empty cache does not repeat its rows: texts that share nothing start from a new one.
+    cache = deepcopy(reading.cache) if past else DynamicCache(config=engine.model.config)
+    if 0 < past < len(reading.ids):
         cache.crop(past - len(reading.ids))
     cache.batch_repeat_interleave(n)
     input_ids = torch.full((n, width), engine.tokenizer.pad_token_id)

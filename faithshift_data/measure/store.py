@@ -22,7 +22,10 @@ def key_of(inputs: Mapping[str, Any]) -> str:
 
 
 class Store:
-    """A work folder. A file is written whole or not at all, and carries its sha256."""
+    """A work folder. A file is written whole or not at all, and carries its sha256.
+
+    As a context it deletes its rows once the work is done, and keeps them where it is not.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Make the folder.
@@ -62,9 +65,13 @@ class Store:
         digest = _digest(text, binary).encode()
         write_bytes(self._path(key), b"\n".join([digest, text, binary]))
 
-    def remove(self) -> None:
-        """Delete the rows, and the folder if nothing else is in it."""
-        for path in self.folder.glob(f"*{ENDING}"):
+    def __enter__(self) -> Store:
+        """The store itself."""
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        """Delete the rows if nothing failed, and the folder if it is empty then."""
+        for path in self.folder.glob(f"*{ENDING}") if failed is None else ():
             path.unlink(missing_ok=True)
         try:
             self.folder.rmdir()

@@ -85,6 +85,11 @@ def test_a_sample_that_cannot_be_drawn_is_refused(n: int) -> None:
         draw([trace(k) for k in range(60)], n, seed=0)
 
 
+def test_without_labels_there_is_nothing_to_draw() -> None:
+    with pytest.raises(InputError, match="^no traces with a label$"):
+        draw([trace(1, label=None)], 1, seed=0)
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0, 1])), min_size=1))
 def test_a_share_is_never_off_by_one(strata: list[tuple[str, int]]) -> None:
     rows = [trace(k, condition=c, label=y) for k, (c, y) in enumerate(strata)]

@@ -13,6 +13,7 @@ from builders.__main__ import main
 from builders.recheck import recheck
 from builders.weights import smollm2
 from tests.builders.tiny import hashes
+from tests.tiny_model import write_tiny_model
 
 pytest.importorskip("reasoning_gym")
 
@@ -75,6 +76,16 @@ def test_wrong_input_is_one_line(
     assert main(["build", *arguments]) == 1
     error = capsys.readouterr().err.strip()
     assert said in error and "\n" not in error
+
+
+@pytest.mark.parametrize("sample", ["0", "5"])
+def test_recheck_of_nothing_is_one_line(
+    synthetic: Path, tmp_path: Path, sample: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(write_tiny_model(tmp_path / "model"))
+    assert main(["recheck", str(synthetic), "--model", model, "--traces", sample]) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.endswith(f"a sample of at least 1, got 0 and {sample}")
 
 
 def test_an_existing_folder_is_left_alone(

@@ -232,3 +232,10 @@ def test_shards_take_every_chunk_once() -> None:
 def test_merge_wants_folders(tmp_path: Path, capsys) -> None:
     assert main(["merge", str(tmp_path / "none"), "--into", str(tmp_path / "w")]) == 1
     assert "none: expected a work folder" in capsys.readouterr().err
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "manifest.json").write_text("{}")
+    for call in ([str(data), "--into", str(tmp_path / "w")], [str(tmp_path), "--into", str(data)]):
+        assert main(["merge", *call]) == 1
+        assert f"{data}: expected a work folder (DIR.work), got a d" in capsys.readouterr().err
+    assert not (tmp_path / "w").exists()

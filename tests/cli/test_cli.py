@@ -202,14 +202,19 @@ def test_detect_refuses_a_bad_output_before_it_fits(run, synthetic, tmp_path, mo
     monkeypatch.setattr(detectors, "run_detector", fitted)
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.parquet").mkdir()
+    (tmp_path / "link").symlink_to(synthetic)
     for output, words in (
         (tmp_path / "z.csv", "written as Parquet"),
         (tmp_path / "z", "written as Parquet"),
         (tmp_path / "folder.parquet", "is a folder"),
         (tmp_path / "file" / "z.parquet", "cannot be written to"),
         (synthetic / "traces" / "test.parquet", "would overwrite"),
+        (synthetic / "scores.parquet", "among the dataset's files"),
+        (tmp_path / "link" / "scores.parquet", "among the dataset's files"),
     ):
         assert_one_line(*run("detect", "random", "--data", synthetic, "-o", output), words)
+    saved = ("-o", tmp_path / "z.parquet", "--save", synthetic / "models")
+    assert_one_line(*run("detect", "random", "--data", synthetic, *saved), "--save", "among")
     assert not (tmp_path / "z.csv").exists()
 
 

@@ -242,6 +242,30 @@ def test_other_settings_and_altered_work_are_not_reused(run, model, tmp_path, mo
     assert out["reused"] == 0
 
 
+def test_a_cue_that_the_prompt_does_not_hold_is_said(run, model, tmp_path):
+    rows = own_traces()
+    rows[1] = {**rows[1], "prompt": rows[0]["prompt"]}
+    folder = fd.write(tmp_path / "mine", rows)
+    _, out, err = run("measure", folder, "--model", model, "--json")
+    assert "1 of 3 cued traces have a cue text that their prompt does not hold" in err
+    assert (
+        sum(
+            each["kept"] + each["changed"] + each["undefined"]
+            for each in json.loads(out)["interventions"]
+            if each["kind"] == "cue_removed"
+        )
+        == 1
+    )
+    assert "cue text" not in run("measure", write_own(tmp_path / "x"), "--model", model)[2]
+
+
+def test_a_trace_without_any_prompt_is_measured(run, model, tmp_path):
+    folder = fd.write(tmp_path / "mine", [{**own_traces()[0], "prompt": ""}])
+    status, out, _ = run("measure", folder, "--model", model, "--json")
+    assert (status, json.loads(out)["measured"]) == (0, 1)
+    assert fd.check(folder) == []
+
+
 def test_a_row_that_fails_is_counted_and_named(run, model, tmp_path, monkeypatch):
     folder = write_own(tmp_path / "mine")
     real = measuring.measure_trace
@@ -256,7 +280,8 @@ def test_a_row_that_fails_is_counted_and_named(run, model, tmp_path, monkeypatch
     found = json.loads(out)
     assert (status, found["measured"]) == (0, 4)
     assert found["not_measured"] == {"failed": 1, "no answer": 1, "no reasoning": 1}
-    assert "plant-base: RuntimeError: out of memory\n" in err
+    lines = err.replace("\r", "\n").splitlines()
+    assert "plant-base: RuntimeError: out of memory" in lines  # not behind a bar
     assert fd.check(folder) == []
 
 
@@ -270,6 +295,7 @@ def test_nothing_measured_is_refused_and_nothing_written(run, model, tmp_path):
     assert "2 of 2 traces have no prompt of their own" in result[2]
     assert "--chat" in result[2]
     assert digests(folder) == before
+    assert not list(tmp_path.glob("*.work"))
 
 
 def test_a_limit_and_a_new_folder(run, model, measured, tmp_path):
@@ -322,6 +348,7 @@ def test_what_cannot_be_used_is_one_line(run, model, measured, tmp_path, monkeyp
     (broken / "model.safetensors").write_bytes(b"not weights")
     out = ("-o", tmp_path / "new")
     refused(run("measure", measured, "--model", broken, *out), "cannot be loaded")
+    assert not list(tmp_path.glob("*.work"))
     (broken / "config.json").write_text("{")
     refused(run("measure", measured, "--model", broken), "config.json with model_type")
     refused(run("measure", measured, "--model", tmp_path / "no"), "models are not downloaded")
@@ -330,6 +357,8 @@ def test_what_cannot_be_used_is_one_line(run, model, measured, tmp_path, monkeyp
     refused(run(*ours, "--probes", "some"), "--probes", "full", "some")
     refused(run(*ours, "--limit", 0), "--limit", "1 or more")
     refused(run(*ours, "-o", broken), "already exists")
+    refused(run(*ours, "-o", measured / "new"), "--out", "lies in the folder that is measured")
+    refused(run(*ours, "--generate", "q", "--chat"), "--chat", "in the chat template already")
     refused(run("measure", "mini", "--model", model), "--out", "a new folder")
     refused(run("measure", tmp_path / "no", "--model", model), "--out")
     refused(run("measure", tmp_path / "empty", "--model", model), "no such file")
@@ -342,6 +371,23 @@ def test_what_cannot_be_used_is_one_line(run, model, measured, tmp_path, monkeyp
     refused(run("measure", ".", "--model", model), "the folder you are in")
     monkeypatch.setitem(sys.modules, "transformers", None)
     refused(run(*ours), "pip install 'faithshift[measure]'")
+
+
+def test_a_folder_that_is_read_only_is_not_replaced(run, model, tmp_path, monkeypatch):
+    folder = write_own(tmp_path / "mine")
+    monkeypatch.setattr(measuring.os, "access", lambda path, mode: Path(path) != folder)
+    refused(run("measure", folder, "--model", model), f"{folder}, field --out: is read-only")
+
+
+def test_a_model_that_lacks_weights_is_not_filled_up_at_random(run, model, measured, tmp_path):
+    import shutil
+
+    short = shutil.copytree(model, tmp_path / "short")
+    config = json.loads((short / "config.json").read_text())
+    config["num_hidden_layers"] += 1
+    (short / "config.json").write_text(json.dumps(config))
+    result = run("measure", measured, "--model", short, "-o", tmp_path / "new")
+    refused(result, "cannot be loaded: ValueError: 9 weights are missing, such as model.layers.5.")
 
 
 def test_a_model_without_chat_template(run, model, measured, tmp_path):

@@ -150,6 +150,7 @@ def test_no_file_and_no_questions(asked, tmp_path):
 def test_two_traces_a_question_that_differ_in_the_cue_alone(asked, model, tmp_path):
     folder = generate(asked(CHOICE, COUNT), model, tmp_path / "d", max_tokens=6)
     assert fd.check(folder) == []
+    assert not list(tmp_path.glob("*.work"))
     data = fd.open(folder)
     rows = data.table("traces").to_pylist()
     assert len(rows) == 4
@@ -248,6 +249,10 @@ def test_what_cannot_be_written_is_known_before_the_model_answers(
         generate(asked(CHOICE), model, taken)
     with pytest.raises(InputError, match="--max-tokens"):
         generate(asked(CHOICE), model, tmp_path / "d", max_tokens=0)
+    with pytest.raises(InputError, match="already exists .expected a new or empty folder"):
+        generate(asked(CHOICE), model, tmp_path / "d", measured_to=taken)
+    with pytest.raises(InputError, match="field --out: lies in the folder that is measured"):
+        generate(asked(CHOICE), model, tmp_path / "d", measured_to=tmp_path / "d" / "e")
     stem = "in a garden behind the old house with the green door which of these is by all that you"
     near = [
         {**CHOICE, "question": f"{word} {stem} have read in books on nature a plant?"}
@@ -255,4 +260,32 @@ def test_what_cannot_be_written_is_known_before_the_model_answers(
     ]
     with pytest.raises(InputError, match="nearly equal questions"):
         generate(asked(*near), model, tmp_path / "d")
-    assert not (tmp_path / "d").exists()
+    assert not (tmp_path / "d").exists() and not list(tmp_path.glob("*.work"))
+
+
+def test_a_reply_must_fit_into_the_context(asked, model, replies, tmp_path):
+    replies("<think>So.</think>B")
+    shown = f"{COUNT['question']}\n{INSTRUCTION}\n{CUE.format(target=50)}"
+    taken = len(model.engine.ids(model.engine.render(shown)))
+    room = 2048 - taken - 64
+    question = asked({**COUNT, "target": 50})
+    with pytest.raises(InputError) as caught:
+        generate(question, model, tmp_path / "d", max_tokens=room + 1)
+    assert str(caught.value) == (
+        f"field --max-tokens: the longest prompt takes {taken} of the model's 2048 tokens "
+        f"(expected at most {room}, got {room + 1})"
+    )
+    generate(question, model, tmp_path / "d", max_tokens=room)
+    long = asked({**COUNT, "question": "Why? " * 500, "target": 50})
+    with pytest.raises(InputError, match="expected a shorter question, got 1"):
+        generate(long, model, tmp_path / "e", max_tokens=1)
+    assert not (tmp_path / "e").exists()
+
+
+@pytest.mark.parametrize("template", ["{{ raise_exception('no user') }}", "{% bad %}"])
+def test_a_chat_template_that_fails_is_one_line(asked, model, tmp_path, monkeypatch, template):
+    monkeypatch.setattr(model.engine.tokenizer, "chat_template", template)
+    with pytest.raises(InputError) as caught:
+        generate(asked(CHOICE), model, tmp_path / "d")
+    assert "answering: the chat template fails: Template" in str(caught.value)
+    assert not list(tmp_path.glob("d*"))

@@ -105,6 +105,10 @@ def make(endpoint: Endpoint, cache: Path | None = None, **options: Any) -> OpenA
         ((200, completion(YES, "length")), "error", "reply cut at 1024 tokens"),
         ((200, completion(None)), "unparsed", "empty reply"),
         ((200, {"choices": []}), "error", "not a chat completion"),
+        ((200, {"choices": [{"message": {"content": ["x"]}}]}), "error", "not a chat completion"),
+        ((200, {"choices": [{"message": {"content": 3}}]}), "error", "not a chat completion"),
+        ((200, b"[" * 100_000), "error", "not a chat completion"),
+        ((200, b"<html>"), "error", "not a chat completion"),
         ((400, FAILED), "error", "HTTP 400"),
         ((429, FAILED), "error", "HTTP 429"),
         ((500, FAILED), "error", "HTTP 500"),
@@ -254,6 +258,22 @@ def test_no_key_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InputError, match="no API key"):
         OpenAIJudge("m")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "127.0.0.1/v1", "ftp://127.0.0.1/v1", "http:///v1", "http://[::1/v1", "http://h:99999"],
+)
+def test_an_address_that_is_none_is_one_line(url: str) -> None:
+    with pytest.raises(InputError, match="^field base_url: not an address .expected such as http"):
+        OpenAIJudge("m", base_url=url, api_key=KEY)
+
+
+@pytest.mark.parametrize("key", ["sk-\n1", "sk-\u043a"])
+def test_a_key_that_no_header_holds_is_refused_and_not_shown(endpoint: Endpoint, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        OpenAIJudge("m", base_url=endpoint.url, api_key=key)
+    assert str(caught.value) == "field api_key: not plain ASCII"
 
 
 def test_without_openai_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,5 +157,10 @@ def test_the_store_gives_back_what_is_whole_and_nothing_else(tmp_path):
         path.write_bytes(data[:place])
         assert store.get(key) is None
     (tmp_path / "mine.work" / "notes.txt").write_text("kept")
-    store.remove()
+    path.write_bytes(data)
+    with pytest.raises(KeyboardInterrupt), store:
+        raise KeyboardInterrupt
+    assert store.get(key) is not None
+    with store:
+        pass
     assert [p.name for p in (tmp_path / "mine.work").iterdir()] == ["notes.txt"]

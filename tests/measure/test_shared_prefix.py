@@ -27,6 +27,12 @@ def test_equal_to_completing_each_text_alone(any_engine, sampling: Sampling) -> 
     assert shared == alone
 
 
+def test_texts_that_all_share_nothing(any_engine) -> None:
+    texts = ["What? B", "Who? C", "Yes"]
+    shared = continue_from(any_engine, read(any_engine, BASE), texts, Sampling(7))
+    assert shared == [any_engine.complete([text], [0], Sampling(7))[0] for text in texts]
+
+
 def test_the_reading_can_be_used_again(engine) -> None:
     reading = read(engine, BASE)
     first = continue_from(engine, reading, TEXTS, Sampling(5))

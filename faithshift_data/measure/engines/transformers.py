@@ -78,17 +78,26 @@ class TransformersEngine:
         batch_size: int = 32,
         attention: str = "sdpa",
     ) -> None:
-        """Load tokenizer and weights from the folder; nothing is fetched."""
+        """Load tokenizer and weights from the folder; nothing is fetched.
+
+        Raises:
+            ValueError: the folder lacks some of the weights that its configuration asks for.
+        """
         self.tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        self.model: Any = AutoModelForCausalLM.from_pretrained(
+        loaded, about = AutoModelForCausalLM.from_pretrained(
             path,
             dtype=getattr(torch, dtype),
             attn_implementation=attention,
             local_files_only=True,
-        ).eval()
+            output_loading_info=True,
+        )
+        # They would be drawn at random.
+        if missing := sorted(about["missing_keys"]):
+            raise ValueError(f"{len(missing)} weights are missing, such as {missing[0]}")
+        self.model: Any = loaded.eval()
         self.batch_size = batch_size
 
     def render(self, user: str, *, opener: str = "") -> str:
