@@ -67,16 +67,15 @@ def _build(options: argparse.Namespace) -> int:
     if options.dry_run:
         for name, value in estimate(preset).items():
             print(f"{name}: {value:,.0f}")
-    elif options.out is None:
-        raise ValueError("--out: expected a folder, got nothing")
-    if emulates(preset.writer_dtype):
-        print(
-            f"note: this processor imitates {preset.writer_dtype} and writes about four times more "
-            'slowly for it; a preset with writer_dtype = "float32" makes other traces, sooner',
-            file=sys.stderr,
-        )
-    if options.dry_run:
+        if emulates(preset.writer_dtype):
+            print(
+                f"note: this processor imitates {preset.writer_dtype} and writes about four times "
+                'more slowly for it; with writer_dtype = "float32" other traces are made, sooner',
+                file=sys.stderr,
+            )
         return 0
+    if options.out is None:
+        raise ValueError("--out: expected a folder, got nothing")
     from builders.board import build_board
     from builders.secret import read_salt
     from builders.stages import build, build_shard
