@@ -33,6 +33,11 @@ class InputError(ValueError):
         super().__init__(describe(message, file, row, field, expected, got))
 
 
+def reason_of(error: BaseException, limit: int = 300) -> str:
+    """What another's exception says, in one line: its type and its message."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:limit]
+
+
 def describe(
     message: str, file: object, row: object, field: str | None, expected: object, got: object
 ) -> str:

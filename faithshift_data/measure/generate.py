@@ -12,7 +12,7 @@ from typing import Any
 
 from faithshift_data.answers import extract_answer
 from faithshift_data.atomic import is_free
-from faithshift_data.errors import InputError
+from faithshift_data.errors import InputError, reason_of
 from faithshift_data.leakage import normalise
 from faithshift_data.measure.engines import Sampling, generation_of, generation_seed
 from faithshift_data.measure.local_model import LocalModel, need_packages
@@ -61,8 +61,8 @@ def generate(
         The folder.
 
     Raises:
-        InputError: bad questions, a model that cannot be loaded, a folder that is not empty, or
-            replies longer than the model's context allows.
+        InputError: bad questions, a model that cannot be loaded or fails, a folder that is not
+            empty, or replies longer than the model's context allows.
     """
     need_packages()
     folder = Path(folder)
@@ -93,7 +93,13 @@ def generate(
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     with Store.beside(folder) as store:
         for batch in bar(batches, "writing"):
-            _answer(batch, model, sampling, store)
+            try:
+                _answer(batch, model, sampling, store)
+            except InputError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a model provokes
+                message = f"cannot answer: {reason_of(error)}"
+                raise InputError(message, file=model.path) from error
         unread = sum(not row["reasoning"] for row in rows)
         if unread:
             progress(f"{unread} of {len(rows)} replies hold no reasoning")
@@ -188,7 +194,9 @@ def _read(row: Mapping[str, Any], reply: str, cut: bool, model: LocalModel) -> d
     kind, options = row["answer_kind"], row.get("options")
     found = extract_answer(stated, kind=kind, options=options)
     answer, status = found.value, str(found.status)
-    if answer is None and reasoning:
+    # A reply cut within a character has other tokens once it is text, and may be more of them.
+    fits = len(model.engine.ids(prompt + reasoning)) + ROOM <= model.context
+    if answer is None and reasoning and fits:
         answer, status = _forced(row, prompt, reasoning, model)
     return {
         "prompt": prompt,

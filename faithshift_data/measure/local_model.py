@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faithshift_data.atomic import canonical_json, sha256_file
-from faithshift_data.errors import InputError
+from faithshift_data.errors import InputError, reason_of
 
 if TYPE_CHECKING:
     from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -88,8 +88,8 @@ class LocalModel:
                 self.path, dtype=self.dtype, batch_size=BATCH, attention="eager"
             )
         except Exception as error:  # noqa: BLE001 - whatever a folder's content provokes
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"cannot be loaded: {reason[:300]}", file=self.path) from error
+            message = f"cannot be loaded: {reason_of(error)}"
+            raise InputError(message, file=self.path) from error
 
     @property
     def context(self) -> float:
@@ -107,8 +107,8 @@ class LocalModel:
         try:
             return self.engine.render(message)
         except Exception as error:  # noqa: BLE001 - a template is a program
-            reason = f"{type(error).__name__}: {error}"[:300]
-            raise InputError(f"the chat template fails: {reason}", file=self.path) from error
+            message = f"the chat template fails: {reason_of(error)}"
+            raise InputError(message, file=self.path) from error
 
     @cached_property
     def versions(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from faithshift_data.measure.local_model import LocalModel
 from faithshift_data.reasoning import DELIMITERS, ReasoningStatus, split_reasoning
 
 # Raise it with every change to what is measured of a trace: older work is redone.
-CODE_VERSION = 1
+CODE_VERSION = 2
 PROBES = {"full": FEATURE_PROBES, "subset": FEATURE_SUBSET}
 # Tokens of an answer line and its answer.
 ROOM = 64

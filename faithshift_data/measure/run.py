@@ -19,7 +19,7 @@ import numpy as np
 from faithshift_data.atomic import is_free
 from faithshift_data.dataset import FaithShift, embedded
 from faithshift_data.dataset import open as open_data
-from faithshift_data.errors import InputError
+from faithshift_data.errors import InputError, reason_of
 from faithshift_data.folder import CARD, write_folder
 from faithshift_data.manifest import MANIFEST
 from faithshift_data.measure.local_model import LocalModel, need_packages
@@ -134,7 +134,7 @@ def _measure_all(
         except Exception as error:  # noqa: BLE001 - a row's failure is counted, not the end
             reasons[FAILED] += 1
             if reasons[FAILED] <= SHOWN:
-                progress(f"{name}: {' '.join(f'{type(error).__name__}: {error}'.split())[:300]}")
+                progress(f"{name}: {reason_of(error)}")
             continue
         if done is None:
             reasons[LONG] += 1

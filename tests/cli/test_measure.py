@@ -390,6 +390,17 @@ def test_a_model_that_lacks_weights_is_not_filled_up_at_random(run, model, measu
     refused(result, "cannot be loaded: ValueError: 9 weights are missing, such as model.layers.5.")
 
 
+def test_a_tokenizer_without_an_end_token_is_one_line(run, model, measured, tmp_path):
+    import shutil
+
+    endless = shutil.copytree(model, tmp_path / "endless")
+    config = json.loads((endless / "tokenizer_config.json").read_text())
+    config["eos_token"] = config["pad_token"] = None
+    (endless / "tokenizer_config.json").write_text(json.dumps(config))
+    result = run("measure", measured, "--model", endless, "-o", tmp_path / "new")
+    refused(result, "cannot be loaded: ValueError: the tokenizer names neither")
+
+
 def test_a_model_without_chat_template(run, model, measured, tmp_path):
     import shutil
 

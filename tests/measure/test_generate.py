@@ -207,6 +207,44 @@ def test_an_answer_that_is_not_stated_is_asked_for(asked, model, replies, tmp_pa
         assert row["answer"] == (said if said in "ABC" else None)
 
 
+def test_no_answer_is_asked_for_where_the_context_is_full(asked, model, replies, tmp_path):
+    replies("<think>\nA rose" + "\ufffd" * 700, "length")
+    assert len(model.engine.ids("\ufffd")) == 3
+    folder = generate(asked(CHOICE), model, tmp_path / "d", max_tokens=700)
+    for row in traces(folder).values():
+        assert (row["answer"], row["answer_status"], row["truncated"]) == (None, "none", True)
+
+
+def test_a_model_that_fails_is_one_line_and_what_is_done_is_kept(
+    asked, model, tmp_path, monkeypatch
+):
+    real, calls = model.engine.complete, []
+
+    def failing(*batch):
+        calls.append(batch)
+        if len(calls) == 2:
+            raise RuntimeError("probabilities are\nnot finite")
+        return real(*batch)
+
+    monkeypatch.setattr(model.engine, "complete", failing)
+    questions = asked(*({**CHOICE, "question": f"Which is plant {k}?"} for k in range(6)))
+    with pytest.raises(InputError) as caught:
+        generate(questions, model, tmp_path / "d", max_tokens=4)
+    said = f"{model.path}: cannot answer: RuntimeError: probabilities are not finite"
+    assert str(caught.value) == said
+    assert len(list((tmp_path / "d.work").iterdir())) == 8 and not (tmp_path / "d").exists()
+
+
+def test_a_full_disk_is_one_line(asked, model, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("faithshift_data.atomic.os.replace", full)
+    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+        generate(asked(CHOICE), model, tmp_path / "d", max_tokens=4)
+    assert not list(tmp_path.glob("*.work"))
+
+
 def test_a_reply_without_reasoning_is_counted(asked, model, replies, tmp_path):
     replies("<think></think>The answer is (B).")
     lines = []

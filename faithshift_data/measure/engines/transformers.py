@@ -81,12 +81,15 @@ class TransformersEngine:
         """Load tokenizer and weights from the folder; nothing is fetched.
 
         Raises:
-            ValueError: the folder lacks some of the weights that its configuration asks for.
+            ValueError: the folder lacks weights that its configuration asks for, or its tokenizer
+                has no token to pad with.
         """
         self.tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
+        if self.tokenizer.pad_token_id is None:
+            raise ValueError("the tokenizer names neither a padding token nor one that ends a text")
         loaded, about = AutoModelForCausalLM.from_pretrained(
             path,
             dtype=getattr(torch, dtype),
