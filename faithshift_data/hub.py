@@ -107,9 +107,9 @@ def _described(error: Exception, name: str, file: str | None, revision: str | No
     """What is wrong and what helps; never the client's text, which may quote a request."""
     from huggingface_hub import constants, errors
 
+    not_here = isinstance(error, errors.LocalEntryNotFoundError)
     # That the cache has no such file hides why it could not be downloaded.
-    hidden = isinstance(error, errors.LocalEntryNotFoundError) and error.__cause__
-    cause = hidden if isinstance(hidden, Exception) else error
+    cause = error.__cause__ if not_here and isinstance(error.__cause__, Exception) else error
     address = f"{constants.ENDPOINT}/datasets/{name}"
     status = getattr(getattr(cause, "response", None), "status_code", None)
     if isinstance(cause, errors.GatedRepoError):
@@ -118,7 +118,7 @@ def _described(error: Exception, name: str, file: str | None, revision: str | No
         message = f"no such folder, and no such dataset at {address}; if it is private, {LOGIN}"
     elif isinstance(cause, errors.RevisionNotFoundError):
         return InputError("no such revision", file=address, field="revision", got=revision)
-    elif isinstance(cause, errors.RemoteEntryNotFoundError):
+    elif isinstance(cause, errors.EntryNotFoundError) and not not_here:
         made = "not a FaithShift dataset" if file == MANIFEST else "a file is missing"
         message = f"{made}: no {file} at {address}"
     elif isinstance(cause, errors.HFValidationError):
