@@ -88,7 +88,7 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "licence": LICENCE,
         "label_rule": preset.label_rule,
         "languages": sorted({language_asked(row["axis"]) for row in traces.values()}),
-        "notes": _notes(models),
+        "notes": notes(models),
         "models": [_model(weights) for weights in models],
         "sources": _sources(made.kept),
         "axes": _axes(preset, models),
@@ -108,11 +108,11 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
     return write_folder(out, manifest, tables, descriptors, card=dataset_card)
 
 
-def _notes(models: Sequence[Weights]) -> list[str]:
+def notes(models: Sequence[Weights]) -> list[str]:
     """What the card says beside its counts."""
-    alone = len({weights.family for weights in models}) == 1
-    notes = [*(weights.remark for weights in models), CONTENT_NOTE, LICENCE_NOTE if alone else ""]
-    return [note for note in notes if note]
+    alone = {weights.family for weights in models} == {"smollm2"}
+    said = [*(weights.remark for weights in models), CONTENT_NOTE, LICENCE_NOTE if alone else ""]
+    return [note for note in said if note]
 
 
 def _ledger(made: Made) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def test_what_a_manifest_says_is_said(folder: Path) -> None:
     assert front["language"] == ["en", "es"]
     assert (front["license"], front["license_name"]) == ("other", "ours 1.0")
     assert rows(card, "## Screened")["maths"] == ["neither", "9", "2"]
-    missing = card.partition("should have and do not:")[2].partition("Rows whose")
+    missing = card.partition("did not come about:")[2].partition("Rows whose")
     assert missing[0].index(r"| base | too \| short | 5 |") < missing[0].index("| 3 |")
     assert "ended in an error: 5." in card
     assert "2 of\n40 labels were contradicted; one trace an item, 1 of 30" in card
