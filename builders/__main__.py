@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from builders.audit_command import add_commands
+from builders.organisms.preset import is_organisms, load_organisms
 from builders.presets import load_preset
 from builders.publishing.command import add_command as add_publish
 from builders.withhold_command import add_command as add_withhold
@@ -21,11 +22,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="generate, measure, label and pair traces")
     build.add_argument(
-        "--preset", default="mini", help="mini, twelve, board-hidden, or a TOML file"
+        "--preset",
+        default="mini",
+        help="mini, twelve, board-hidden, organisms, organisms-small, or a TOML file",
     )
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
+    build.add_argument(
+        "--models", type=Path, help="of organisms: a folder of models to use and to add to"
+    )
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
     add_salt(build)
     build.set_defaults(run=_build)
@@ -58,6 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
+    if is_organisms(options.preset):
+        return _build_organisms(options)
+    if options.models is not None:
+        raise ValueError(f"--models: expected a preset of organisms, got {options.preset}")
     preset = load_preset(options.preset)
     from builders.estimate import estimate
     from builders.provenance import emulates
@@ -90,6 +100,22 @@ def _build(options: argparse.Namespace) -> int:
         print(build(preset, models, options.out, workers=workers))
     else:
         print(build_shard(preset, models, options.out, workers=workers, shard=shard))
+    return 0
+
+
+def _build_organisms(options: argparse.Namespace) -> int:
+    from builders.organisms.building import build, estimate
+
+    preset = load_organisms(options.preset)
+    if options.shard is not None:
+        raise ValueError("--shard: organisms are built on one machine")
+    if options.dry_run:
+        for name, value in estimate(preset).items():
+            print(f"{name}: {value:,.0f}")
+        return 0
+    if options.out is None:
+        raise ValueError("--out: expected a folder, got nothing")
+    print(build(preset, options.out, workers=max(1, options.workers), models=options.models))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 from faithshift_data.atomic import new_folder, sha256_file
 from faithshift_data.errors import InputError
 from faithshift_data.front_matter import front_matter
-from faithshift_data.manifest import MANIFEST, FileInfo, Manifest
+from faithshift_data.manifest import MANIFEST, FileInfo, Manifest, inside
 from faithshift_data.schema import CONFIGS, SPLITS
 from faithshift_data.tables import Rows, to_table, write_table
 from faithshift_data.trajectories import FOLDER, write_shards
@@ -31,6 +32,7 @@ def write_folder(
     trajectories: Mapping[str, Mapping[str, np.ndarray]] | None = None,
     *,
     card: str | Callable[[Path], str] = "",
+    files: Mapping[str, Path] | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write a dataset folder under a temporary name, then rename it into place.
@@ -45,6 +47,7 @@ def write_folder(
         trajectories: trace_id -> descriptor -> array, as the manifest's ``descriptors`` say.
         card: text of the README under its YAML front matter; or what makes the whole README of
             a folder with tables, shards and manifest, such as ``cards.dataset_card``.
+        files: relative name -> a file to copy there, such as the weights of the traces' models.
         overwrite: replace an existing folder.
 
     Returns:
@@ -83,6 +86,10 @@ def write_folder(
                 for trace_id in table["trace_id"].to_pylist()
             }
             write_shards(new / FOLDER, trajectories, splits, manifest.descriptors)
+        for name, source in (files or {}).items():
+            target = inside(new, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
         counts = {**manifest.counts, **count_rows(made)}
         manifest = replace(
             manifest,

@@ -55,16 +55,22 @@ class AxisInfo:
 
 @dataclass(frozen=True)
 class DescriptorInfo:
-    """A stored descriptor: resolution (step or trace), dtype, row shape, channel names."""
+    """A stored descriptor: resolution (step or trace), dtype, row shape, channel names.
+
+    ``positions`` says of which words it is: the reasoning's, or also the answer's. The latter are
+    not a detector's to read.
+    """
 
     resolution: str
     dtype: str
     shape: tuple[int, ...]
     channels: tuple[str, ...] = ()
+    positions: str = "reasoning"
 
     def __post_init__(self) -> None:
         """Refuse values outside the closed vocabularies."""
         _one_of("descriptors.resolution", self.resolution, ("step", "trace"))
+        _one_of("descriptors.positions", self.positions, ("reasoning", "answer"))
 
 
 @dataclass(frozen=True)
@@ -103,9 +109,11 @@ class FileInfo:
 class Manifest:
     """Contents of ``manifest.json``. Unknown keys are refused, not ignored.
 
-    ``audit`` holds what was checked: ``rules`` (pairs by axis and check) and ``human`` (agreement
-    of annotators and the labels' ``residual_error``), each only where it was made. ``languages``
-    are codes such as ``en``; ``notes`` are what the card must say beside what it counts.
+    ``audit`` holds what was checked: ``rules`` (pairs by axis and check), ``human`` (agreement
+    of annotators and the labels' ``residual_error``), ``gates`` (what a model did before it might
+    write) and ``text`` (how well words alone tell the labels), each only where it was made.
+    ``languages`` are codes such as ``en``; ``notes`` are what the card must say beside what it
+    counts.
     ``withheld`` says which labels are not there; a folder that holds them names, in ``key_of``,
     the sha256 of the other's files.
     """

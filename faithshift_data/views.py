@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from faithshift_data.dataset import FaithShift
 
 NEEDS = ("text", "interventions", "descriptors", "states")
+STORED = {"descriptors": "psi", "states": "state"}
 TEXT = (
     "prompt",
     "question",
@@ -122,6 +123,11 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
         )
     if set(needs) - set(NEEDS):
         raise InputError("unknown", field="needs", expected=list(NEEDS), got=list(needs))
+    for need, name in STORED.items():
+        info = ds.manifest.descriptors.get(name)
+        if need in needs and info is not None and info.positions != "reasoning":
+            message = "features of the answer are not a detector's to read"
+            raise InputError(message, field=name, expected="reasoning", got=info.positions)
     traces = ds.table("traces", split)
     if fold is not None:
         traces = traces.filter(pc.equal(traces["fold"], fold))

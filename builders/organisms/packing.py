@@ -1,0 +1,164 @@
+"""Chunks of organisms -> tables, manifest with gates and text baselines, card, dataset folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import faithshift_data as fd
+from builders.chunk import Chunk
+from builders.content import content_baselines
+from builders.organisms.chunks import Organism
+from builders.organisms.conditions import CONDITIONS
+from builders.organisms.items import Item
+from builders.organisms.pairing import make_pairs
+from builders.organisms.preset import OrganismPreset
+from builders.organisms.tracing import LICENCE, SOURCE
+from builders.organisms.words import LANGUAGES
+from builders.package import dropped, errors
+from builders.provenance import machine
+from cards import dataset_card
+from faithshift_data.atomic import sha256_file
+from faithshift_data.folder import write_folder
+from faithshift_data.measure.descriptors import manifest_entries
+from faithshift_data.schema import SPLITS, LabelRule
+
+ORIGIN = "trained by builders/organisms of this project from random weights"
+SPLIT_RULE = (
+    "Split by problem, nonce and model: a problem belongs to the part that a hash of its chains "
+    "falls into, each part has nonces of its own, and of each architecture one model writes train "
+    "and another one validation and test. Twins, which are one text under both routes, have one "
+    "item and so one part."
+)
+NOTES = (
+    "Made by tiny transformers that an attention mask lets answer from their written reasoning "
+    "alone (label 1) or from their prompt alone (label 0). The label is that mask, no judgement.",
+    SPLIT_RULE,
+    "What such toys do not show: that a detector which is right here is right about language "
+    "models. The route is imposed from outside and not learnt, the task is arithmetic mod 7 in a "
+    "language of some hundred words, the models have four layers, and no text is like a person's. "
+    "A detector that fails here has failed where the truth is known; one that succeeds has only "
+    "passed the first test.",
+    "Prompt, reasoning and answer of twins are equal, so no text tells the label. Without a hint "
+    "the states at the reasoning are equal as well: only interventions tell such twins apart. "
+    "Features of the place of the answer are not stored, since the mask shows there.",
+    "The hint states the truth in all published traces (after a cut: the value that the shown text "
+    "ends on), for otherwise the texts of the two routes would differ.",
+)
+
+
+def pack(
+    preset: OrganismPreset,
+    organisms: Sequence[Organism],
+    tried: Sequence[Organism],
+    items: Sequence[Item],
+    chunks: Sequence[Chunk],
+    out: Path,
+) -> Path:
+    """Write the dataset folder, the weights of the models among its files.
+
+    Args:
+        preset: of the build.
+        organisms: that wrote.
+        tried: all that were trained.
+        items: all that were drawn.
+        chunks: one an organism, without orphans.
+        out: a new folder.
+
+    Raises:
+        ValueError: no trace was made.
+    """
+    traces = {key: row for chunk in chunks for key, row in chunk.traces.items()}
+    if not traces:
+        raise ValueError(f"{preset.preset}: no trace was made; dropped: {dropped(chunks)}")
+    tables: dict[str, dict[str, list[Mapping[str, Any]]]] = {
+        config: {split: [] for split in SPLITS} for config in ("traces", "pairs", "interventions")
+    }
+    for chunk in chunks:
+        for key, row in chunk.traces.items():
+            tables["traces"][row["split"]].append(row)
+            tables["interventions"][row["split"]] += chunk.interventions[key]
+    for pair in make_pairs(traces):
+        tables["pairs"][pair["split"]].append(pair)
+    for by_split in tables.values():
+        for rows in by_split.values():
+            rows.sort(key=lambda row: next(iter(row.values())))
+    arrays = {key: each for chunk in chunks for key, each in chunk.descriptors.items()}
+    manifest: dict[str, Any] = {
+        "name": preset.name,
+        "version": preset.version,
+        "preset": preset.preset,
+        "draw_seed": preset.seed,
+        "licence": LICENCE,
+        "label_rule": str(LabelRule.MECHANISM),
+        "languages": sorted(LANGUAGES),
+        "notes": NOTES,
+        "models": [_model(each) for each in organisms],
+        "sources": [{"name": SOURCE, "licence": LICENCE, "origin": "generators of this project"}],
+        "axes": _axes(),
+        "screening": {
+            "seeds": _seeds(tried),
+            "items": dict(Counter(item.part for item in items)),
+            "dropped_traces_of_kept_items": dropped(chunks),
+            "errors": {"build": errors(chunks)},
+        },
+        "audit": {"gates": [_gate(each) for each in organisms]},
+        "seeds": {"items": preset.seed, "splits": SPLIT_RULE},
+        "environment": {
+            "machines": [machine()],
+            "weights": {each.writer.model_id: _files(each) for each in organisms},
+        },
+        "descriptors": manifest_entries(next(iter(arrays.values()))),
+    }
+    files = {
+        f"models/{each.family}-{each.seed}/{path.name}": path
+        for each in organisms
+        for path in sorted(each.folder.iterdir())
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        first = write_folder(Path(scratch) / "first", manifest, tables)
+        manifest["audit"]["text"] = content_baselines(fd.open(first), ("calib", "test"))
+    return write_folder(out, manifest, tables, arrays, card=dataset_card, files=files)
+
+
+def _model(organism: Organism) -> dict[str, str]:
+    writer = organism.writer
+    return {
+        "model_id": writer.model_id,
+        "revision": writer.revision,
+        "family": writer.family,
+        "licence": LICENCE,
+        "origin": ORIGIN,
+    }
+
+
+def _gate(organism: Organism) -> dict[str, Any]:
+    found = {"model_id": organism.writer.model_id, "train": organism.train, **organism.gate}
+    return {key: value for key, value in found.items() if key != "failed"}
+
+
+def _seeds(tried: Sequence[Organism]) -> dict[str, dict[str, list[int]]]:
+    found: dict[str, dict[str, list[int]]] = {}
+    for each in tried:
+        said = found.setdefault(each.family, {"passed": [], "failed": []})
+        said["passed" if each.gate["passed"] else "failed"].append(each.seed)
+    return found
+
+
+def _files(organism: Organism) -> dict[str, str]:
+    return {path.name: sha256_file(path) for path in sorted(organism.folder.iterdir())}
+
+
+def _axes() -> list[dict[str, str]]:
+    return [
+        {
+            "name": condition.axis,
+            "kind": str(condition.kind),
+            "mode": str(condition.mode),
+            "file": "builders/organisms/conditions.py",
+        }
+        for condition in CONDITIONS.values()
+    ]
