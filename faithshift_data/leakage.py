@@ -38,7 +38,8 @@ def check_leakage(traces: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
                 got=_part(part),
             )
         questions.setdefault(question, set()).add(item)
-        texts.setdefault(item, " ".join([question, *map(normalise, sorted(row["options"] or ()))]))
+        options = sorted(filter(None, row["options"] or ()))
+        texts.setdefault(item, " ".join([question, *map(normalise, options)]))
     for question, items in questions.items():
         if len(items) > 1:
             yield Problem(

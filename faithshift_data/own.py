@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -117,8 +118,10 @@ def _dicts(rows: Rows, file: str) -> list[dict[str, Any]]:
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InputError("not a row", file=file, row=number, expected="a dict", got=repr(row))
-        refuse_half_characters(row, file=file, row=number)
-        found.append(dict(row))
+        # Rows of a data frame hold arrays in the place of lists.
+        lists = {key: value.tolist() for key, value in row.items() if isinstance(value, np.ndarray)}
+        found.append({**row, **lists})
+        refuse_half_characters(found[-1], file=file, row=number)
     return found
 
 

@@ -118,7 +118,7 @@ def _trace(
             yield report("anchor_id", "no such anchor", got=row["anchor_id"])
         elif anchor["item_id"] != row["item_id"]:
             yield report("anchor_id", "anchor of another item", row["item_id"], anchor["item_id"])
-    if "".join(row["steps"] or ()) != (row["reasoning"] or ""):
+    if "".join(filter(None, row["steps"] or ())) != (row["reasoning"] or ""):
         yield report("steps", "the steps do not join to the reasoning")
     yield from _answer(row, report)
     if row["label"] not in (0, 1, None):

@@ -42,12 +42,15 @@ def to_table(config: str, rows: Rows, *, file: object = None, withheld: bool = F
 
 
 def check_values(config: str, table: pa.Table, file: object) -> None:
-    """Refuse nulls in required columns, empty ids, and values outside a closed vocabulary."""
+    """Refuse nulls in required columns and lists, empty ids, and values outside a vocabulary."""
     for field in table.schema:
         column = table[field.name]
         if not field.nullable and column.null_count:
             row = column.to_pylist().index(None)
             raise InputError("required", file=file, row=row, field=field.name, got="null")
+        if pa.types.is_list(field.type) and pc.list_flatten(column).null_count:
+            row = next(n for n, values in enumerate(column.to_pylist()) if None in (values or ()))
+            raise InputError("null in a list", file=file, row=row, field=field.name)
         if field.name.endswith("_id") and pc.any(pc.equal(column, "")).as_py():
             row = column.to_pylist().index("")
             raise InputError("empty id", file=file, row=row, field=field.name)

@@ -133,6 +133,14 @@ ROW_FAULTS: dict[str, tuple[Callable[[Rows], Any], str, str | None]] = {
         "trace",
         "answer",
     ),
+    "cued to no option": (
+        set_trace("cue", {"target": "F"}, domain="choice"),
+        "trace",
+        "cue.target",
+    ),
+    "gold outside options": (set_trace("gold", "F", domain="choice"), "trace", "gold"),
+    "no text among options": (set_trace("options", ["a", None]), "values", "options"),
+    "no text among steps": (set_trace("steps", [None, "a"]), "values", "steps"),
     "status without answer": (set_trace("answer", None), "trace", "answer"),
     "evidence not there": (
         set_trace("label_evidence", ["int-none"], label=1),

@@ -66,6 +66,17 @@ def test_unlabelled_preserving_pairs_can_be_given(tmp_path: Path) -> None:
     assert set(ds.table("pairs")["direction"].to_pylist()) == {0}
 
 
+def test_rows_of_a_data_frame(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    row = lettered(answer="B", reasoning="One. Two.", steps=["One. ", "Two."], gen_index=1, label=1)
+    fd.write(tmp_path / "a", [row, lettered()])
+    pandas.DataFrame([row]).to_parquet(tmp_path / "rows.parquet")
+    frame = pandas.read_parquet(tmp_path / "rows.parquet")
+    fd.write(tmp_path / "b", [*frame.to_dict("records"), lettered()])
+    first, second = (fd.open(tmp_path / name).table("traces") for name in "ab")
+    assert first.equals(second)
+
+
 def test_a_view_of_own_traces(tmp_path: Path) -> None:
     ds = fd.open(fd.write(tmp_path / "d", own(40)))
     assert sum(len(ds.view(split)) for split in ("train", "validation", "test")) == 80
@@ -102,6 +113,8 @@ def test_load_dataset_of_own_traces(tmp_path: Path) -> None:
         (lambda r: r[3].update(question="\ud83d?"), "traces, row 3, field question: half a char"),
         (lambda r: r[3].update(steps=["a", "\udc00"]), "traces, row 3, field steps: half a char"),
         (lambda r: r[3].update(cue={"text": "\ud83d"}), "row 3, field cue.text: half a character"),
+        (lambda r: r[3].update(steps=["a", None]), "traces, row 3, field steps: null in a list"),
+        (lambda r: r[3].update(options=["a", None]), "row 3, field options: null in a list"),
         (lambda r: r.insert(3, "text"), "traces, row 3: not a row (expected a dict, got 'text')"),
         (lambda r: r.clear(), "no traces (expected at least one, got none)"),
     ],
