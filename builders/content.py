@@ -17,7 +17,6 @@ from faithshift_bench.stats.bootstrap import item_weights, percentile_interval
 from faithshift_data import FaithShift, View
 from faithshift_data.errors import InputError
 
-RESAMPLES = 500
 Score = Callable[[View, list[View]], NDArray[np.float64]]
 
 
@@ -54,7 +53,12 @@ def content_baselines(data: FaithShift, parts: Sequence[str]) -> dict[str, dict[
 
 
 def separation(
-    scores: NDArray[np.float64], labels: NDArray, items: NDArray, *, confidence: float = 0.95
+    scores: NDArray[np.float64],
+    labels: NDArray,
+    items: NDArray,
+    *,
+    confidence: float = 0.95,
+    n_resamples: int = 1000,
 ) -> dict[str, Any]:
     """AUROC of scores with its interval over resampled items.
 
@@ -63,13 +67,15 @@ def separation(
         labels: (n,) 1, 0 or -1 (left out).
         items: (n,) the independent unit of each row.
         confidence: of the interval.
+        n_resamples: of the items.
 
     Returns:
         ``auroc``, ``low``, ``high``, ``n_traces``, ``n_items``, ``reason``.
     """
     names, code = np.unique(items, return_inverse=True)
     value = auroc(scores, labels)
-    draws = auroc_draws(scores, labels, code, item_weights(np.zeros(len(names)), RESAMPLES, 0))
+    weights = item_weights(np.zeros(len(names)), n_resamples, seed=0)
+    draws = auroc_draws(scores, labels, code, weights)
     low, high = percentile_interval(draws, confidence) or (None, None)
     return {
         "auroc": value.value,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from faithshift_data.errors import InputError
@@ -19,7 +18,6 @@ SHORTEST, FEWEST = 32, 8
 HOW = f"at least {SHORTEST} random characters; `openssl rand -hex 32` prints some"
 
 
-@dataclass(frozen=True)
 class Salt:
     """A secret, and ids and numbers that nobody can compute without it.
 
@@ -30,23 +28,24 @@ class Salt:
         InputError: it is too short, or of too few different characters to be random.
     """
 
-    value: bytes = field(repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, value: str | bytes) -> None:
         """Refuse a secret that could be guessed."""
-        value = self.value.encode() if isinstance(self.value, str) else bytes(self.value)
-        object.__setattr__(self, "value", value.strip())
-        length, different = len(self.value), len(set(self.value))
+        self._value = (value.encode() if isinstance(value, str) else value).strip()
+        length, different = len(self._value), len(set(self._value))
         if length < SHORTEST:
             raise InputError("too short", field="salt", expected=HOW, got=f"{length} characters")
         if different < FEWEST:
             got = f"{different} different characters"
             raise InputError("not random", field="salt", expected=HOW, got=got)
 
+    def __repr__(self) -> str:
+        """Without the secret."""
+        return "Salt(...)"
+
     def digest(self, *parts: object) -> str:
         """HMAC-SHA256 of the parts, in hex; the first part names the purpose."""
         text = "\x1f".join(map(str, parts))
-        return hmac.new(self.value, text.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._value, text.encode(), hashlib.sha256).hexdigest()
 
     def number(self, *parts: object, bits: int = 256) -> int:
         """A number of so many bits at most, by the parts."""
@@ -67,4 +66,4 @@ def read_salt(path: Path | None = None) -> Salt:
     value = os.environ.get(VARIABLE)
     if value is None:
         raise InputError("no salt", expected=f"--salt-file or {VARIABLE} with {HOW}", got="neither")
-    return Salt(value.encode())
+    return Salt(value)

@@ -17,6 +17,7 @@ from builders.content import content_baselines
 from builders.descriptors import descriptors_of
 from builders.probes import common_probes
 from builders.secret import Salt
+from cards import dataset_card
 from faithshift_bench.evaluation import data_hash
 from faithshift_data.atomic import new_folder
 from faithshift_data.errors import InputError
@@ -32,6 +33,8 @@ Tables = dict[str, dict[str, list[Row]]]
 PARTS = ("calib", "test")
 # What a withheld trace keeps beside its ids: what a detector reads, and where it stands.
 KEPT = (*TEXT, "split", "fold", "model_revision", "model_family", "answer_status")
+# Settings that say nothing of which items were drawn.
+SEEDS = ("attempts", "generation")
 # What a manifest tells of all parts together, from which those of a part could be subtracted.
 TOLD = ("counts", "label_counts", "drops", "screening", "audit", "seeds", "files", "draw_seed")
 
@@ -61,7 +64,7 @@ def withhold(
         InputError: a salt that could be guessed, other parts, labels that are withheld already,
             traces without descriptors among others with them, or folders that lie in each other.
     """
-    secret = salt if isinstance(salt, Salt) else Salt(salt)  # type: ignore[arg-type]
+    secret = _salt(salt)
     parts = tuple(part for part in PARTS if part in what)
     if not parts or set(what) - set(PARTS):
         raise InputError("unknown", field="what", expected=list(PARTS), got=list(what))
@@ -79,24 +82,24 @@ def withhold(
     with new_folder(public) as new_public, new_folder(key) as new_key:
         manifest = asdict(data.manifest) | {
             "files": {},
-            "draw_seed": secret.number("draw", bits=31),
+            "draw_seed": names.draw_seed(),
         }
         write_folder(new_key, manifest, complete, named, card=_key_card(data.manifest))
         (new_key / ".gitignore").write_text("*\n")
-        files = file_table(new_key)
+        whole = replace(Manifest.read(new_key / MANIFEST), files=file_table(new_key))
         rows, probes = names.public(complete)
         withheld = Withheld(
             parts=parts,
             probes=probes,
-            commitment=secret.digest("key", data_hash(files)),
+            commitment=_commitment(secret, whole),
             controls=content_baselines(data, parts),
         )
         told = {name: value for name, value in manifest.items() if name not in TOLD}
-        card = _public_card(data.manifest, parts)
-        write_folder(new_public, told | {"withheld": withheld}, rows, named, card=card)
+        seeds = {name: value for name, value in manifest["seeds"].items() if name in SEEDS}
+        shown = told | {"withheld": withheld, "seeds": seeds}
+        write_folder(new_public, shown, rows, named, card=dataset_card)
         made = Manifest.read(new_public / MANIFEST)
-        whole = Manifest.read(new_key / MANIFEST)
-        replace(whole, files=files, key_of=data_hash(made.files)).write(new_key / MANIFEST)
+        replace(whole, key_of=data_hash(made.files)).write(new_key / MANIFEST)
         for path in (new_key, new_public):
             for problem in fd.check(path):
                 raise InputError(f"not sound, nothing is written: {problem}", file=folder)
@@ -104,8 +107,12 @@ def withhold(
     return public
 
 
-def check_key(public: str | Path, key: str | Path) -> list[Problem]:
+def check_key(
+    public: str | Path, key: str | Path, *, salt: Salt | str | bytes | None = None
+) -> list[Problem]:
     """Why a key is not that of a public folder; an empty list if it is.
+
+    With the salt, the key is also held against what the public folder committed itself to.
 
     Raises:
         InputError: one of them is no dataset.
@@ -116,13 +123,29 @@ def check_key(public: str | Path, key: str | Path) -> list[Problem]:
     found, expected = whole.manifest.key_of, data_hash(shown.manifest.files)
     if found != expected:
         return [Problem("key", "of another folder", MANIFEST, None, "key_of", expected, found)]
+    if salt is not None:
+        committed, made = (
+            shown.manifest.withheld.commitment,
+            _commitment(_salt(salt), whole.manifest),
+        )
+        if committed != made:
+            return [Problem("key", "altered", MANIFEST, None, "commitment", committed, made)]
     columns = ["trace_id", *TEXT]
     left, right = (data.table("traces").select(columns).to_pylist() for data in (shown, whole))
+    other = {row["trace_id"]: row for row in right}
     return [
         Problem("key", "another trace than in the public folder", "traces", row["trace_id"])
-        for row, other in zip(left, right, strict=True)
-        if row != other
+        for row in left
+        if row != other.get(row["trace_id"])
     ]
+
+
+def _salt(value: Salt | str | bytes) -> Salt:
+    return value if isinstance(value, Salt) else Salt(value)
+
+
+def _commitment(salt: Salt, key: Manifest) -> str:
+    return salt.digest("key", data_hash(key.files))
 
 
 class _Names:
@@ -142,37 +165,49 @@ class _Names:
     def _new(self, prefix: str, *parts: object) -> str:
         return f"{prefix}-{self._salt.digest(prefix, *self._about, *parts)[:32]}"
 
+    def draw_seed(self) -> int:
+        """Draws one calibration trace an item; an entrant who knew which could favour it."""
+        return self._salt.number("draw", *self._about, bits=31)
+
     def trace(self, old: str) -> str:
         """The id that a trace has in both folders."""
         return self._new("t", old) if old in self._gone else old
 
     def complete(self) -> Tables:
         """All rows, those of withheld traces under their new ids."""
-        found: Tables = {config: {} for config in CONFIGS}
-        for split in SPLITS:
-            rows = {c: self._data.table(c, split).to_pylist() for c in CONFIGS}
-            gone = [row for row in rows["interventions"] if row["trace_id"] in self._gone]
-            evidence = {
-                each["intervention_id"]: self._new("i", each["intervention_id"]) for each in gone
+        return {
+            config: {
+                split: [
+                    rename(row) if row[end] in self._gone else row
+                    for row in self._data.table(config, split).to_pylist()
+                ]
+                for split in SPLITS
             }
-            for row in rows["traces"]:
-                named = [evidence.get(each) or self.trace(each) for each in row["label_evidence"]]
-                row["trace_id"] = self.trace(row["trace_id"])
-                row["anchor_id"] = row["anchor_id"] and self.trace(row["anchor_id"])
-                row["label_evidence"] = sorted(named)
-            for row in rows["pairs"]:
-                if row["anchor_id"] in self._gone:
-                    row["pair_id"] = self._new("p", row["pair_id"])
-                for end in ("anchor_id", "partner_id"):
-                    row[end] = self.trace(row[end])
-            for row in rows["interventions"]:
-                row["intervention_id"] = evidence.get(
-                    row["intervention_id"], row["intervention_id"]
-                )
-                row["trace_id"] = self.trace(row["trace_id"])
-            for config in CONFIGS:
-                found[config][split] = rows[config]
-        return found
+            for config, end, rename in (
+                ("traces", "trace_id", self._trace_row),
+                ("pairs", "anchor_id", self._pair_row),
+                ("interventions", "trace_id", self._intervention_row),
+            )
+        }
+
+    def _trace_row(self, row: Row) -> Row:
+        evidence = [
+            self.trace(each) if each in self._gone else self._new("i", each)
+            for each in row["label_evidence"]
+        ]
+        return row | {
+            "trace_id": self.trace(row["trace_id"]),
+            "anchor_id": row["anchor_id"] and self.trace(row["anchor_id"]),
+            "label_evidence": sorted(evidence),
+        }
+
+    def _pair_row(self, row: Row) -> Row:
+        ends = {end: self.trace(row[end]) for end in ("anchor_id", "partner_id")}
+        return row | ends | {"pair_id": self._new("p", row["pair_id"])}
+
+    def _intervention_row(self, row: Row) -> Row:
+        names = self._new("i", row["intervention_id"]), self.trace(row["trace_id"])
+        return row | dict(zip(("intervention_id", "trace_id"), names, strict=True))
 
     def public(self, complete: Tables) -> tuple[Tables, tuple[str, ...]]:
         """What is left without the labels, and the interventions that all such traces have."""
@@ -225,12 +260,4 @@ def _key_card(manifest: Manifest) -> str:
     return (
         f"# Key of {manifest.name} {manifest.version}\n\n"
         "All labels, also those that the public folder withholds. Do not publish it."
-    )
-
-
-def _public_card(manifest: Manifest, parts: Sequence[str]) -> str:
-    return (
-        f"# {manifest.name} {manifest.version}\n\n"
-        f"Labels of {' and '.join(parts)} are withheld: what tells of them is null there, and ids\n"
-        "are random. `train` and the other fold are complete."
     )

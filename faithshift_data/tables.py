@@ -99,6 +99,9 @@ def read_table(path: Path, config: str, *, withheld: bool = False) -> pa.Table:
             raise InputError(
                 "wrong type", file=path, field=field.name, expected=field.type, got=got
             )
+        if not field.nullable and table[field.name].null_count:
+            row = table[field.name].to_pylist().index(None)
+            raise InputError("required", file=path, row=row, field=field.name, got="null")
     _known(table.column_names, schema, path, None)
     return table.select(schema.names).cast(schema)
 

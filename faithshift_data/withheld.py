@@ -42,8 +42,8 @@ def need_labels(data: FaithShift) -> None:
     withheld = data.manifest.withheld
     if withheld is not None:
         raise InputError(
-            f"labels of {' and '.join(withheld.parts)} are withheld; only who holds their key "
-            "can do this, with the key as data",
+            f"labels of {' and '.join(withheld.parts)} are withheld: only the key, a folder that "
+            "the board's keeper has, can serve as data here",
             file=data.path,
         )
 
