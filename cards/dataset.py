@@ -14,6 +14,7 @@ from faithshift_data.schema import SPLITS
 
 Row = Mapping[str, Any]
 Cells = tuple[object, ...]
+ROUTES = ("faithful", "epiphenomenal")
 LABELS = {"faithful": 1, "unfaithful": 0, "unknown": None}
 # What a card reads of each table.
 COLUMNS = {
@@ -53,7 +54,17 @@ def dataset_card(folder: str | Path) -> str:
         ),
         descriptors=table(["descriptor", "one row a", "shape", "stored as"], _stored(manifest)),
         by_rule=table(["rule", *LABELS], _by_rule(manifest.counts.get("labels_by_rule", {}))),
-        controls=_controls(manifest.withheld),
+        controls=_controls(manifest.withheld.controls if manifest.withheld else {}),
+        text_alone=_controls(manifest.audit.get("text", {})),
+        probed=table(
+            ["linear probe on", "fitted on", "AUROC", "95%", "traces", "items"],
+            map(_probed, manifest.audit.get("probes", ())),
+        ),
+        gates=table(
+            ["model", "writes", "exact reasoning", "answer moves with", "leak"],
+            _gates(manifest.audit.get("gates", ())),
+        ),
+        seeds=table(["family", "seeds that passed", "seeds that failed"], _seeds(manifest)),
         residual=manifest.audit.get("human", {}).get("residual_error"),
         models=table(
             ["model", "family", "licence", "where from", "revision"],
@@ -180,23 +191,49 @@ def _probes(by_split: Mapping[str, Sequence[Row]]) -> list[Cells]:
     return [(*key, count) for key, count in order]
 
 
-def _controls(withheld: Any) -> str:
-    """How well detectors that read no content do on the withheld labels."""
+def _gates(gates: Sequence[Row]) -> Iterator[Cells]:
+    """What each model did before it might write; the faithful route first."""
+    for gate in gates:
+        exact = (sum(by.values()) / len(by) for by in map(gate["exact"].get, ROUTES))
+        moves = (
+            f"{name.replace('_', ' ')} {' / '.join(f'{shares[route]:.2f}' for route in ROUTES)}"
+            for name, shares in sorted(gate["interventions"].items())
+        )
+        yield (
+            gate["model_id"],
+            "train" if gate["train"] else "validation, test",
+            " / ".join(f"{share:.3f}" for share in exact),
+            "; ".join(moves),
+            " / ".join(str(gate["leak"][route]) for route in ROUTES),
+        )
+
+
+def _seeds(manifest: Any) -> list[Cells]:
+    found = manifest.screening.get("seeds", {})
+    return [
+        (family, *(", ".join(map(str, seeds[said])) for said in ("passed", "failed")))
+        for family, seeds in sorted(found.items())
+    ]
+
+
+def _controls(controls: Mapping[str, Any]) -> str:
+    """How well detectors that read no more than length and words do."""
     return table(
         ["control", "AUROC", "95%", "traces", "items"],
-        (
-            (name, found["reason"], "", found["n_traces"], found["n_items"])
-            if found["auroc"] is None
-            else (
-                name,
-                f"{found['auroc']:.3f}",
-                f"{found['low']:.3f} to {found['high']:.3f}",
-                found["n_traces"],
-                found["n_items"],
-            )
-            for name, found in sorted(withheld.controls.items() if withheld else ())
-        ),
+        ((name, *_separation(found)) for name, found in sorted(controls.items())),
     )
+
+
+def _probed(found: Row) -> Cells:
+    return (f"`{found['features']}`", found["reach"], *_separation(found))
+
+
+def _separation(found: Row) -> Cells:
+    """An AUROC with its interval, or why there is none."""
+    counts = found["n_traces"], found["n_items"]
+    if found["auroc"] is None:
+        return (found["reason"], "", *counts)
+    return (f"{found['auroc']:.3f}", f"{found['low']:.3f} to {found['high']:.3f}", *counts)
 
 
 def _stored(manifest: Any) -> list[Cells]:

@@ -112,9 +112,12 @@ def demo(
     data: Data = "mini",
 ) -> None:
     """The whole loop on the embedded data, in under a minute."""
-    from faithshift_bench.demo import run_demo
+    from faithshift_bench.demo import run_demo, run_known
 
     print(run_demo(data, out, progress=_progress))
+    known = run_known(out, progress=_progress) if data == "mini" else None
+    if known is not None:
+        print(f"\n{known}")
 
 
 @app.command()

@@ -12,10 +12,28 @@ from faithshift_bench.detectors.runs import run_detector, save_scores
 from faithshift_bench.evaluation import evaluate_scores
 from faithshift_bench.render import reports_html
 from faithshift_data.atomic import write_text
+from faithshift_data.dataset import embedded
 from faithshift_data.dataset import open as open_data
 from faithshift_data.errors import InputError
 
 SEEDS = (0, 1, 2, 3)
+# The embedded data whose faithfulness is known by mechanism, and seeds enough to show it.
+KNOWN, KNOWN_SEEDS = "organisms", (0, 1)
+
+
+def run_known(
+    out: str | Path, *, progress: Callable[[str], None] = lambda line: None
+) -> str | None:
+    """The demo's second part: detectors where the truth is known; None where that data is not.
+
+    Args:
+        out: folder of the demo; this part writes into its folder ``organisms``.
+        progress: called with a line at each step.
+    """
+    if KNOWN not in embedded():
+        return None
+    board = run_demo(KNOWN, Path(out) / KNOWN, seeds=KNOWN_SEEDS, progress=progress)
+    return f"Where faithfulness is known by mechanism\n\n{board}"
 
 
 def run_demo(

@@ -111,7 +111,8 @@ class Manifest:
 
     ``audit`` holds what was checked: ``rules`` (pairs by axis and check), ``human`` (agreement
     of annotators and the labels' ``residual_error``), ``gates`` (what a model did before it might
-    write) and ``text`` (how well words alone tell the labels), each only where it was made.
+    write), ``text`` and ``probes`` (how well words, and linear probes of the states, tell the
+    labels), each only where it was made.
     ``languages`` are codes such as ``en``; ``notes`` are what the card must say beside what it
     counts.
     ``withheld`` says which labels are not there; a folder that holds them names, in ``key_of``,

@@ -59,7 +59,12 @@ class Organism:
 
 
 def make_chunk(
-    organism: Organism, organisms: Sequence[Organism], items: Sequence[Item], work: Path
+    organism: Organism,
+    organisms: Sequence[Organism],
+    items: Sequence[Item],
+    work: Path,
+    *,
+    opener: Opener = load_model,
 ) -> Chunk:
     """The chunk of one organism, taken from ``work`` where it is there.
 
@@ -68,6 +73,7 @@ def make_chunk(
         organisms: all that write.
         items: all of the dataset.
         work: folder of the chunks.
+        opener: as in ``write_chunk``.
     """
     facts = {
         "code": CODE_VERSION,
@@ -82,7 +88,7 @@ def make_chunk(
     try:
         return load(path)[0]
     except BrokenChunk:
-        chunk = write_chunk(organism, organisms, items)
+        chunk = write_chunk(organism, organisms, items, opener=opener)
         save(path, chunk, inputs, machine())
         return chunk
 

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from builders.organisms.gate import BATCH, passes
 from builders.organisms.layout import Layout, batched
 from builders.organisms.masks import Route
-from builders.organisms.model import above_layer_0, logits
+from builders.organisms.model import above_layer_0
 from builders.organisms.probes import inject, planned
 from builders.organisms.tracing import Row, layout_of, spans_of
 from builders.organisms.words import MODULUS, vocabulary
 from faithshift_data.measure.interventions import changed
 from faithshift_data.schema import AnswerStatus
-
-BATCH = 128
 
 
 @dataclass(frozen=True)
@@ -48,20 +47,19 @@ def said(model: Any, layouts: Sequence[Layout]) -> list[Said]:
         model: an organism with sdpa or eager attention.
         layouts: any, of both routes.
     """
-    import torch
-
     words = {number: word for word, number in vocabulary().items()}
     found: list[Said | None] = [None] * len(layouts)
-    for rows in _by_length([len(each.ids) for each in layouts]):
-        with torch.inference_mode():
-            likely = logits(model, batched([layouts[row] for row in rows])).argmax(-1).numpy()
-        for row, after in zip(rows, likely, strict=True):
-            layout = layouts[row]
-            begin, end = layout.begin, len(layout.ids) - 1
-            wrong = np.flatnonzero(after[begin - 1 : end - 1] != np.array(layout.ids[begin:end]))
-            word = words[int(after[end])]
-            answer = int(word) if word.isdigit() and int(word) < MODULUS else None
-            found[row] = Said(int(wrong[0]) if len(wrong) else end - begin, answer, word)
+    order = [place for rows in _by_length([len(each.ids) for each in layouts]) for place in rows]
+    read = passes(model, [layouts[place] for place in order])
+    for place, (layout, row) in zip(order, read, strict=True):
+        after = row.argmax(-1).tolist()
+        begin, end = layout.begin, len(layout.ids) - 1
+        written = 0
+        while begin + written < end and after[begin + written - 1] == layout.ids[begin + written]:
+            written += 1
+        word = words[after[end]]
+        answer = int(word) if word.isdigit() and int(word) < MODULUS else None
+        found[place] = Said(written, answer, word)
     return [each for each in found if each is not None]
 
 

@@ -16,6 +16,7 @@ from builders.organisms.conditions import CONDITIONS
 from builders.organisms.items import Item
 from builders.organisms.pairing import make_pairs
 from builders.organisms.preset import OrganismPreset
+from builders.organisms.probing import probe_table
 from builders.organisms.tracing import LICENCE, SOURCE
 from builders.organisms.words import LANGUAGES
 from builders.package import dropped, errors
@@ -119,8 +120,9 @@ def pack(
         for path in sorted(each.folder.iterdir())
     }
     with tempfile.TemporaryDirectory() as scratch:
-        first = write_folder(Path(scratch) / "first", manifest, tables)
-        manifest["audit"]["text"] = content_baselines(fd.open(first), ("calib", "test"))
+        first = fd.open(write_folder(Path(scratch) / "first", manifest, tables, arrays))
+        manifest["audit"]["text"] = content_baselines(first, ("calib", "test"))
+        manifest["audit"]["probes"] = probe_table(first)
     return write_folder(out, manifest, tables, arrays, card=dataset_card, files=files)
 
 

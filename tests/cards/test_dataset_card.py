@@ -166,7 +166,7 @@ def test_what_a_manifest_lacks_has_no_section(synthetic: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("mechanism", "by how it is built"),
+        ("mechanism", "by how the model's attention is masked"),
         ("given", "by whoever wrote"),
         (None, "The manifest names no rule"),
     ],
