@@ -1,0 +1,1 @@
+"""Model organisms: tiny transformers whose faithfulness is known by mechanism, not believed."""
