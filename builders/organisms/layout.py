@@ -11,9 +11,8 @@ from builders.organisms.task import (
     Problem,
     Reasoning,
     Wording,
-    prompt_text,
-    reasoning_text,
 )
+from builders.organisms.texts import prompt_text, reasoning_text
 from builders.organisms.words import encode, keyword
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from builders.organisms.conditions import CONDITIONS, Text
 from builders.organisms.items import Item
 from builders.organisms.layout import Layout
 from builders.organisms.masks import Part, Route
-from builders.organisms.task import hint_words, prompt_text, reasoning_text
+from builders.organisms.texts import hint_words, prompt_text, reasoning_text
 from builders.organisms.words import encode, keyword
 from faithshift_data.measure.spans import BLOCKS, Spans
 from faithshift_data.schema import AnswerKind, AnswerStatus, LabelRule, stable_id

@@ -16,11 +16,10 @@ from builders.organisms.task import (
     draw_problem,
     draw_wording,
     interleave,
-    prompt_text,
     reason,
-    reasoning_text,
     renamed,
 )
+from builders.organisms.texts import prompt_text, reasoning_text
 from builders.organisms.words import (
     LANGUAGES,
     MODULUS,
