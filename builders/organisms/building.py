@@ -21,11 +21,11 @@ from builders.organisms.conditions import VARIANTS
 from builders.organisms.items import Item, draw_items
 from builders.organisms.packing import pack
 from builders.organisms.preset import OrganismPreset
-from builders.organisms.store import folder_name
+from builders.organisms.store import folder_name, read_gate
 from builders.stages import work_folder
 
 # Processor minutes on one of two cores.
-TRAIN_MINUTES, TRACE_SECONDS, TRACES_A_VARIANT = 12.0, 0.06, 2.1
+TRAIN_MINUTES, TRACE_SECONDS, TRACES_A_VARIANT = 4.0, 0.04, 2.1
 
 
 def estimate(preset: OrganismPreset) -> dict[str, float]:
@@ -46,7 +46,8 @@ def build(
         preset: every number the build depends on.
         out: the new folder; must be new or empty.
         workers: processes.
-        models: folder of the models, made before or to be made; beside ``out`` where None.
+        models: folder of models made before, which are taken as they are, and of those that are
+            lacking; beside ``out`` where None.
 
     Returns:
         The folder.
@@ -59,7 +60,7 @@ def build(
         raise FileExistsError(f"{out}: expected a new or empty folder")
     work = work_folder(out)
     work.mkdir(parents=True, exist_ok=True)
-    tried = make_models(preset, models or work / "models", workers)
+    tried = make_models(preset, models or work / "models", workers, as_they_are=models is not None)
     organisms = chosen(preset, tried)
     items = draw(preset)
     tasks = [partial(make_chunk, each, organisms, items, work) for each in organisms]
@@ -75,8 +76,16 @@ def draw(preset: OrganismPreset) -> list[Item]:
     )
 
 
-def make_models(preset: OrganismPreset, folder: Path, workers: int) -> list[Organism]:
-    """Train models until each family has enough that pass; those made before are taken as they are.
+def make_models(
+    preset: OrganismPreset, folder: Path, workers: int, *, as_they_are: bool = False
+) -> list[Organism]:
+    """Train models until each family has enough that pass.
+
+    Args:
+        preset: families, and how many of each.
+        folder: of the models; those of this recipe are not trained again.
+        workers: processes.
+        as_they_are: nor are those of another recipe.
 
     Returns:
         All that were tried, with what their gates say.
@@ -93,7 +102,7 @@ def make_models(preset: OrganismPreset, folder: Path, workers: int) -> list[Orga
             ]
         if not asked:
             return tried
-        tasks = [partial(_trained, family, seed, folder) for family, seed in asked]
+        tasks = [partial(_trained, family, seed, folder, as_they_are) for family, seed in asked]
         tried += _run(tasks, workers, [f"{family}-{seed}" for family, seed in asked])
 
 
@@ -117,10 +126,13 @@ def chosen(preset: OrganismPreset, tried: Sequence[Organism]) -> list[Organism]:
     return found
 
 
-def _trained(family: str, seed: int, models: Path) -> Organism:
+def _trained(family: str, seed: int, models: Path, as_they_are: bool) -> Organism:
     from builders.organisms.train import train
 
     name = folder_name(family, seed)
+    found = read_gate(models / name) if as_they_are else None
+    if found is not None:
+        return Organism(family, seed, models / name, found, train=False)
 
     def progress(step: int, steps: int, loss: float) -> None:
         if step % max(1, steps // 10) == 0:

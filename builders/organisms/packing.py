@@ -47,7 +47,8 @@ NOTES = (
     "the states at the reasoning are equal as well: only interventions tell such twins apart. "
     "Features of the place of the answer are not stored, since the mask shows there.",
     "The hint states the truth in all published traces (after a cut: the value that the shown text "
-    "ends on), for otherwise the texts of the two routes would differ.",
+    "ends on), for otherwise the texts of the two routes would differ. Without it the nonce still "
+    "recalls the same answer, so `cue_removed` moves none; `cue_flipped` puts another value there.",
 )
 
 

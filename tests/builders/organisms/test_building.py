@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders.__main__ import main
-from builders.organisms.building import build, chosen, draw, estimate
+from builders.organisms.building import build, chosen, draw, estimate, make_models
 from builders.organisms.chunks import Organism, drop_orphans, make_chunk, write_chunk
 from builders.organisms.preset import is_organisms, load_organisms, names
 from tests.builders.organisms.conftest import PRESET
@@ -35,6 +35,14 @@ def test_the_first_that_passed_writes_train_and_the_last_needed_the_rest() -> No
     assert said[2:] == [("llama", 0, True), ("llama", 2, False)]
     with pytest.raises(ValueError, match="gpt_neox: expected 2 models that pass.*got 1 of 2"):
         chosen(PRESET, [tried("gpt_neox", 0, True), tried("gpt_neox", 1, False)])
+
+
+def test_models_made_before_are_taken_as_they_are(organisms: list[Organism]) -> None:
+    folder = organisms[0].folder.parent
+    found = make_models(PRESET, folder, 1, as_they_are=True)
+    said = {(each.family, each.seed, each.gate["passed"]) for each in found}
+    assert said == {(family, seed, True) for family in PRESET.families for seed in (0, 1)}
+    assert {e.writer.revision for e in found} == {e.writer.revision for e in organisms}
 
 
 def test_a_chunk_is_not_written_twice(organisms: list[Organism], tmp_path: Path) -> None:
