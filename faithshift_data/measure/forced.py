@@ -117,7 +117,8 @@ def force(
     from faithshift_data.measure.shared_prefix import continue_from, tokens_read
 
     if answer_kind not in SAMPLING:
-        raise InputError("unknown", field="answer_kind", expected=list(SAMPLING), got=answer_kind)
+        expected = ", ".join(SAMPLING)
+        raise InputError("unknown", field="answer_kind", expected=expected, got=answer_kind)
     asks = answer_line(answer_kind, language, line)
     planned = list(_plan(probes, trace_id, reasoning, prompt, clean_prompt))
     shown = [] if attached is not None else [prompt + reasoning]

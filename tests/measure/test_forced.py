@@ -163,7 +163,7 @@ def test_tokens_are_counted(engine) -> None:
 
 
 def test_faults(engine) -> None:
-    with pytest.raises(InputError, match="answer_kind"):
+    with pytest.raises(InputError, match="expected letter, number, text, got essay"):
         forced(engine, answer_kind="essay")
     with pytest.raises(InputError, match="language"):
         forced(engine, language="tlh")
