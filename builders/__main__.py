@@ -86,12 +86,13 @@ def _build(options: argparse.Namespace) -> int:
         return 0
     if options.out is None:
         raise ValueError("--out: expected a folder, got nothing")
-    from builders.board import build_board
     from builders.secret import read_salt
+
+    salt = read_salt(options.salt_file) if preset.secret else None
+    from builders.board import build_board
     from builders.stages import build, build_shard
     from builders.weights import load_models
 
-    salt = read_salt(options.salt_file) if preset.secret else None
     models, workers = load_models(preset.models), max(1, options.workers)
     if salt is not None:
         made = {"salt": salt, "workers": workers, "shard": shard}

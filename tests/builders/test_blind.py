@@ -19,6 +19,7 @@ from builders.withhold import withhold
 from faithshift_data.schema import CONFIGS, Role
 from faithshift_data.withheld import part_of, probe_name
 from tests.folders import Rows, agree, change
+from tests.synthetic import write_synthetic
 
 SALT = "a salt that is fixed, so that the figures are"
 ENDS = ("trace_id", "anchor_id", "partner_id")
@@ -144,10 +145,9 @@ def test_a_planted_leak_is_found(
 
 
 def test_surplus_probes_are_dropped_and_would_be_refused(
-    synthetic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = fd.open(synthetic)
-    surplus = Path(shutil.copytree(synthetic, tmp_path / "surplus"))
+    surplus = write_synthetic(tmp_path / "surplus", 20)
     asked_more(surplus)
     withhold(surplus, tmp_path / "p", tmp_path / "k", salt=SALT)
     names = fd.open(tmp_path / "p").manifest.withheld.probes
@@ -167,7 +167,7 @@ def test_surplus_probes_are_dropped_and_would_be_refused(
     monkeypatch.setattr(builders.withhold, "common_probes", all_probes)
     with pytest.raises(fd.InputError, match="betray what it is"):
         withhold(surplus, tmp_path / "p2", tmp_path / "k2", salt=SALT)
-    assert data.name == "synthetic" and not (tmp_path / "p2").exists()
+    assert not (tmp_path / "p2").exists()
 
 
 def asked_more(folder: Path) -> None:
@@ -184,10 +184,8 @@ def asked_more(folder: Path) -> None:
     agree(folder)
 
 
-def test_a_probe_that_the_words_rule_out_is_there_without_an_answer(
-    synthetic: Path, tmp_path: Path
-) -> None:
-    short = Path(shutil.copytree(synthetic, tmp_path / "short"))
+def test_a_probe_that_the_words_rule_out_is_there_without_an_answer(tmp_path: Path) -> None:
+    short = write_synthetic(tmp_path / "short", 20)
     traces = fd.open(short).table("traces", "test").to_pylist()
     one = next(row for row in traces if row["axis"] is None)["trace_id"]
     other = next(row for row in traces if row["trace_id"] != one)["trace_id"]

@@ -15,6 +15,7 @@ from builders.secret import Salt, read_salt
 from builders.sources import draw_items, normalise
 from builders.withhold import check_key
 from tests.builders.tiny import untranslated, write_tiny_preset
+from tests.synthetic import write_synthetic
 
 SALT = "4f0c1de89ab723564f0c1de89ab72356"
 
@@ -98,6 +99,21 @@ def test_a_salt_is_read_from_a_file_first_and_never_shown(
 
 def test_the_seed_is_not_in_the_text_of_a_preset() -> None:
     assert "123456789" not in repr(salted(123456789))
+
+
+def test_withhold_prints_where_what_is_and_that_nothing_leaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_synthetic(tmp_path / "source", 20)
+    monkeypatch.setenv("FAITHSHIFT_SALT", SALT)
+    public, key = tmp_path / "public", tmp_path / "labels"
+    command = ["withhold", str(source), "--public", str(public), "--key", str(key)]
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [str(public), f"{key} (labels: never commit or publish it)"]
+    assert len(lines) == 8 and all("AUROC" in line and "LEAKS" not in line for line in lines[2:])
+    assert main([*command, "--parts", "train"]) == 1
+    assert "field what: unknown" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -418,5 +418,19 @@ def test_the_salt_is_nowhere(public: Path, key: Path) -> None:
             assert path.is_dir() or SALT.encode() not in path.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"parts": ["train"]}, "withheld.parts: not allowed"),
+        ({"parts": []}, "withheld.parts: not allowed"),
+        ({}, "withheld.parts: missing key"),
+        ({"parts": ["test"], "why": 1}, "withheld.why: unknown key"),
+    ],
+)
+def test_a_manifest_withholds_calib_and_test_or_one_of_them(given: Any, said: str) -> None:
+    with pytest.raises(fd.InputError, match=said):
+        Manifest.from_dict({"name": "x", "version": "1", "withheld": given})
+
+
 def test_several_models_stay_columns_of_content(public: Path) -> None:
     assert {row["model_id"] for row in filter(hides, rows_of(public, "traces"))} == {MODEL}
