@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument(
-        "--models", type=Path, help="of organisms: a folder of models to use and to add to"
+        "--models", type=Path, help="of organisms: a folder of models to use; none is trained then"
     )
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
     add_salt(build)

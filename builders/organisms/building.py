@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from builders.stages import work_folder
 
 # Processor minutes on one of two cores.
 TRAIN_MINUTES, TRACE_SECONDS, TRACES_A_VARIANT = 4.0, 0.04, 2.1
+
+MOST_SEEDS = 100
 
 
 def estimate(preset: OrganismPreset) -> dict[str, float]:
@@ -46,46 +49,63 @@ def build(
         preset: every number the build depends on.
         out: the new folder; must be new or empty.
         workers: processes.
-        models: folder of models made before, which are taken as they are, and of those that are
-            lacking; beside ``out`` where None.
+        models: a folder of models to use as they are, none is trained then; where None they are
+            trained, beside ``out``.
 
     Returns:
         The folder.
 
     Raises:
         FileExistsError: the folder exists and is not empty.
-        ValueError: a family without enough models that pass their gate.
+        ValueError: too few models passed their gate.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise FileExistsError(f"{out}: expected a new or empty folder")
     work = work_folder(out)
     work.mkdir(parents=True, exist_ok=True)
-    tried = make_models(preset, models or work / "models", workers, as_they_are=models is not None)
+    tried = found(preset, models) if models else train_models(preset, work / "models", workers)
     organisms = chosen(preset, tried)
-    items = draw(preset)
+    items = draw(preset, organisms)
     tasks = [partial(make_chunk, each, organisms, items, work) for each in organisms]
     chunks = list(_run(tasks, workers, [each.writer.model_id for each in organisms]))
     drop_orphans(chunks)
     return pack(preset, organisms, tried, items, chunks, out)
 
 
-def draw(preset: OrganismPreset) -> list[Item]:
-    """The items of a preset."""
-    return draw_items(
-        preset.seed, preset.items, preset.families, VARIANTS, preset.variants_per_item
-    )
+def draw(preset: OrganismPreset, organisms: Sequence[Organism]) -> list[Item]:
+    """The items of a preset, for the models that write them."""
+    families = {
+        part: tuple(each.family for each in organisms if each.train == (part == "train"))
+        for part in preset.items
+    }
+    return draw_items(preset.seed, preset.items, families, VARIANTS, preset.variants_per_item)
 
 
-def make_models(
-    preset: OrganismPreset, folder: Path, workers: int, *, as_they_are: bool = False
-) -> list[Organism]:
-    """Train models until each family has enough that pass.
+def found(preset: OrganismPreset, folder: Path) -> list[Organism]:
+    """The models of a folder that are of the preset's families, whether they passed or not.
+
+    Raises:
+        ValueError: there is none.
+    """
+    places = [
+        (family, seed, folder / folder_name(family, seed))
+        for family in preset.families
+        for seed in range(MOST_SEEDS)
+    ]
+    gates = [(*place, read_gate(place[-1])) for place in places]
+    there = [Organism(*place, gate, train=False) for *place, gate in gates if gate is not None]
+    if not there:
+        raise ValueError(f"{folder}: expected folders such as {places[0][-1].name}, got none")
+    return there
+
+
+def train_models(preset: OrganismPreset, folder: Path, workers: int) -> list[Organism]:
+    """Train models until each family has enough that pass, or its seeds are used up.
 
     Args:
-        preset: families, and how many of each.
+        preset: families, how many of each, and how many seeds.
         folder: of the models; those of this recipe are not trained again.
         workers: processes.
-        as_they_are: nor are those of another recipe.
 
     Returns:
         All that were tried, with what their gates say.
@@ -96,43 +116,41 @@ def make_models(
         for family in preset.families:
             mine = [each for each in tried if each.family == family]
             lacking = preset.models_per_family - sum(each.gate["passed"] for each in mine)
-            first = len(mine)
-            asked += [
-                (family, seed) for seed in range(first, min(first + lacking, preset.most_seeds))
-            ]
+            last = min(len(mine) + lacking, preset.most_seeds)
+            asked += [(family, seed) for seed in range(len(mine), last)]
         if not asked:
             return tried
-        tasks = [partial(_trained, family, seed, folder, as_they_are) for family, seed in asked]
-        tried += _run(tasks, workers, [f"{family}-{seed}" for family, seed in asked])
+        tasks = [partial(_trained, family, seed, folder) for family, seed in asked]
+        tried += _run(tasks, workers, [folder_name(*each) for each in asked])
 
 
 def chosen(preset: OrganismPreset, tried: Sequence[Organism]) -> list[Organism]:
-    """Of each family the first models that passed: the first writes train, the last the rest.
+    """Of each family the first model that passed writes train, the last one asked for the rest.
+
+    A family with a single model that passed writes no train; one without any writes nothing.
 
     Raises:
-        ValueError: a family has not enough of them.
+        ValueError: no model for train, or fewer than two families for the rest.
     """
-    found = []
+    picked = []
     for family in preset.families:
         passed = [each for each in tried if each.family == family and each.gate["passed"]]
-        if len(passed) < preset.models_per_family:
-            raise ValueError(
-                f"{family}: expected {preset.models_per_family} models that pass their gate, "
-                f"got {len(passed)} of {preset.most_seeds} seeds"
-            )
-        first, last = passed[0], passed[preset.models_per_family - 1]
-        for each, train in ((first, True), (last, False)):
-            found.append(Organism(family, each.seed, each.folder, each.gate, train))
-    return found
+        passed = passed[: preset.models_per_family]
+        picked += [replace(each, train=True) for each in passed[:1] if len(passed) > 1]
+        picked += [replace(each, train=False) for each in passed[-1:]]
+    held_out = sum(not each.train for each in picked)
+    if held_out == len(picked) or held_out < 2:
+        raise ValueError(
+            "models that pass their gate: expected two of one family and one of another, got "
+            f"{', '.join(folder_name(e.family, e.seed) for e in tried if e.gate['passed']) or 0}"
+        )
+    return picked
 
 
-def _trained(family: str, seed: int, models: Path, as_they_are: bool) -> Organism:
+def _trained(family: str, seed: int, models: Path) -> Organism:
     from builders.organisms.train import train
 
     name = folder_name(family, seed)
-    found = read_gate(models / name) if as_they_are else None
-    if found is not None:
-        return Organism(family, seed, models / name, found, train=False)
 
     def progress(step: int, steps: int, loss: float) -> None:
         if step % max(1, steps // 10) == 0:

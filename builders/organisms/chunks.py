@@ -54,7 +54,7 @@ class Organism:
     def writes(self, item: Item, condition: str) -> bool:
         """Whether it writes an item's condition."""
         second = condition != BASE and CONDITIONS[condition].second
-        family = item.second if second else item.writer
+        family = (item.second or item.writer) if second else item.writer
         return self.family == family and self.train == (item.part == "train")
 
 

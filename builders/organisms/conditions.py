@@ -141,8 +141,8 @@ def _budget(rng: Random, item: Item, anchor: Text) -> Text:
     return _text("", item.problem, replace(anchor.wording, brief=True))
 
 
-def _same(rng: Random, item: Item, anchor: Text) -> Text:
-    return anchor
+def _second(rng: Random, item: Item, anchor: Text) -> Text | str:
+    return anchor if item.second is not None else "no second family"
 
 
 def _verbalised(rng: Random, item: Item, anchor: Text) -> Text:
@@ -178,7 +178,7 @@ CONDITIONS: dict[str, Condition] = {
     "hint_format": Condition(_hint_format, "hint_format", Mode.REGEN),
     "language": Condition(_language, "language", Mode.REGEN),
     "budget": Condition(_budget, "budget", Mode.REGEN),
-    "model_family": Condition(_same, "model_family", Mode.REGEN, second=True),
+    "model_family": Condition(_second, "model_family", Mode.REGEN, second=True),
     "cue_verbalization": Condition(
         _verbalised, "cue_verbalization", Mode.EDIT, kind=Kind.ALTERING, brings="cue_silencing"
     ),

@@ -38,7 +38,7 @@ class Item:
             routes then give one answer.
         wording: of the anchor with a hint, which states true values.
         writer: family of the model that writes it.
-        second: another family, for the axis ``model_family``.
+        second: another family, for the axis ``model_family``; None where there is no other.
         variants: the conditions beside the anchors, in an order drawn for the item.
     """
 
@@ -47,7 +47,7 @@ class Item:
     problem: Problem
     wording: Wording
     writer: str
-    second: str
+    second: str | None
     variants: tuple[str, ...]
 
     @property
@@ -59,7 +59,7 @@ class Item:
 def draw_items(
     seed: int,
     counts: Mapping[str, int],
-    families: Sequence[str],
+    families: Mapping[str, Sequence[str]],
     variants: Sequence[str],
     variants_per_item: int,
 ) -> list[Item]:
@@ -68,7 +68,7 @@ def draw_items(
     Args:
         seed: of the draw.
         counts: items of each part.
-        families: of the models, at least two.
+        families: of each part's models, at least one.
         variants: names of the conditions beside the anchors.
         variants_per_item: how many of them an item has.
     """
@@ -76,7 +76,9 @@ def draw_items(
         item
         for part, count in counts.items()
         for item, _ in zip(
-            _items_of(seed, part, families, variants, variants_per_item), range(count), strict=False
+            _items_of(seed, part, families[part], variants, variants_per_item),
+            range(count),
+            strict=False,
         )
     ]
 
@@ -101,13 +103,14 @@ def _items_of(
         wording = replace(draw_wording(rng, problem, hint), brief=False)
         writer = families[number % len(families)]
         order = rng.sample(list(variants), len(variants))
+        others = [family for family in families if family != writer]
         yield Item(
             item_id=f"chain-{part}-{number:05d}",
             part=part,
             problem=problem,
             wording=wording,
             writer=writer,
-            second=rng.choice([family for family in families if family != writer]),
+            second=rng.choice(others) if others else None,
             variants=tuple(order[:variants_per_item]),
         )
         number += 1

@@ -97,7 +97,7 @@ def pack(
         "licence": LICENCE,
         "label_rule": str(LabelRule.MECHANISM),
         "languages": sorted(LANGUAGES),
-        "notes": NOTES,
+        "notes": [*NOTES, *_shortfall(preset, organisms)],
         "models": [_model(each) for each in organisms],
         "sources": [{"name": SOURCE, "licence": LICENCE, "origin": "generators of this project"}],
         "axes": _axes(),
@@ -125,6 +125,17 @@ def pack(
         manifest["audit"]["text"] = content_baselines(first, ("calib", "test"))
         manifest["audit"]["probes"] = probe_table(first)
     return write_folder(out, manifest, tables, arrays, card=dataset_card, files=files)
+
+
+def _shortfall(preset: OrganismPreset, organisms: Sequence[Organism]) -> list[str]:
+    """What the card says of families without enough models that passed."""
+    wrote = Counter(each.family for each in organisms)
+    few = [family for family in preset.families if wrote[family] < 2]
+    said = [
+        f"{family} ({'one model, which writes no train' if wrote[family] else 'none'})"
+        for family in few
+    ]
+    return [f"Families with fewer than two models that passed: {', '.join(said)}."] if few else []
 
 
 def _model(organism: Organism) -> dict[str, str]:

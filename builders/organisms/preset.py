@@ -22,7 +22,7 @@ class OrganismPreset:
         version: of the data.
         seed: of the items' draw.
         families: of the models.
-        models_per_family: that must pass; the first writes train, the last the other parts.
+        models_per_family: wanted that pass; the first writes train, the last the other parts.
         most_seeds: tried in a family, from 0 on.
         items: of each part.
         variants_per_item: conditions beside the anchors.

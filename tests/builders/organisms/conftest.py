@@ -40,7 +40,7 @@ def organisms(tmp_path_factory: pytest.TempPathFactory) -> list[Organism]:
 
 @pytest.fixture(scope="package")
 def folder(organisms: list[Organism], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    items = draw(PRESET)
+    items = draw(PRESET, organisms)
     chunks = [write_chunk(each, organisms, items, opener=open_oracle) for each in organisms]
     drop_orphans(chunks)
     out = tmp_path_factory.mktemp("data") / "tiny"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders.__main__ import main
-from builders.organisms.building import build, chosen, draw, estimate, make_models
+from builders.organisms.building import build, chosen, draw, estimate, found
 from builders.organisms.chunks import Organism, drop_orphans, make_chunk, write_chunk
 from builders.organisms.preset import is_organisms, load_organisms, names
 from tests.builders.organisms.conftest import PRESET
@@ -19,37 +19,45 @@ from tests.builders.organisms.oracle import open_oracle
 SMALL = replace(PRESET, items={"train": 1, "tune": 1, "calib": 1, "test": 1})
 
 
+def tried(family: str, seed: int, passed: bool = True) -> Organism:
+    return Organism(family, seed, Path(), {"passed": passed}, False)
+
+
+def said(picked: list[Organism]) -> list[tuple[str, int, bool]]:
+    return [(each.family, each.seed, each.train) for each in picked]
+
+
 def test_the_first_that_passed_writes_train_and_the_last_needed_the_rest() -> None:
-    def tried(family: str, seed: int, passed: bool) -> Organism:
-        return Organism(family, seed, Path(), {"passed": passed}, False)
+    llamas = [tried("llama", seed, seed != 1) for seed in range(4)]
+    neoxes = [tried("gpt_neox", seed) for seed in (0, 1)]
+    both = [("gpt_neox", 0, True), ("gpt_neox", 1, False)]
+    assert said(chosen(PRESET, llamas + neoxes)) == [*both, ("llama", 0, True), ("llama", 2, False)]
+    one = chosen(PRESET, [tried("llama", 5), *neoxes])
+    assert said(one) == [*both, ("llama", 5, False)]
+    items = draw(PRESET, one)
+    assert {item.second for item in items if item.part == "train"} == {None}
+    assert {item.second for item in items if item.part == "test"} == {"gpt_neox", "llama"}
+    expected = "expected two of one family and one of another, got gpt_neox-0, gpt_neox-1"
+    with pytest.raises(ValueError, match=expected):
+        chosen(PRESET, [*neoxes, tried("llama", 0, False)])
+    with pytest.raises(ValueError, match="got gpt_neox-0, llama-0"):
+        chosen(PRESET, [neoxes[0], tried("llama", 0)])
 
-    found = chosen(
-        PRESET,
-        [
-            *(tried("llama", seed, seed != 1) for seed in range(4)),
-            *(tried("gpt_neox", seed, True) for seed in (0, 1)),
-        ],
-    )
-    said = [(each.family, each.seed, each.train) for each in found]
-    assert said[:2] == [("gpt_neox", 0, True), ("gpt_neox", 1, False)]
-    assert said[2:] == [("llama", 0, True), ("llama", 2, False)]
-    with pytest.raises(ValueError, match="gpt_neox: expected 2 models that pass.*got 1 of 2"):
-        chosen(PRESET, [tried("gpt_neox", 0, True), tried("gpt_neox", 1, False)])
 
-
-def test_models_made_before_are_taken_as_they_are(organisms: list[Organism]) -> None:
-    folder = organisms[0].folder.parent
-    found = make_models(PRESET, folder, 1, as_they_are=True)
-    said = {(each.family, each.seed, each.gate["passed"]) for each in found}
-    assert said == {(family, seed, True) for family in PRESET.families for seed in (0, 1)}
-    assert {e.writer.revision for e in found} == {e.writer.revision for e in organisms}
+def test_models_of_a_folder_are_taken_as_they_are(
+    organisms: list[Organism], tmp_path: Path
+) -> None:
+    there = found(PRESET, organisms[0].folder.parent)
+    assert {each.writer for each in there} == {each.writer for each in organisms}
+    with pytest.raises(ValueError, match="expected folders such as gpt_neox-0, got none"):
+        found(PRESET, tmp_path)
 
 
 def test_a_chunk_is_not_written_twice(organisms: list[Organism], tmp_path: Path) -> None:
     def never(*_: Any) -> Any:
         raise AssertionError("asked for the model again")
 
-    items = draw(SMALL)
+    items = draw(SMALL, organisms)
     first = make_chunk(organisms[0], organisms, items, tmp_path, opener=open_oracle)
     again = make_chunk(organisms[0], organisms, items, tmp_path, opener=never)
     assert again.traces == first.traces and again.interventions == first.interventions
@@ -65,11 +73,11 @@ def test_what_a_model_does_not_write_so_is_dropped_with_its_twin(
         right = model.forward
 
         def forward(self: Any, input_ids: Any, attention_mask: Any, **more: Any) -> Any:
-            found = right(input_ids, attention_mask, **more)
+            made = right(input_ids, attention_mask, **more)
             for row, words in enumerate(input_ids.tolist()):
                 if BRIEF in words:
-                    found.logits[row, words.index(THINK) + 2] = 0
-            return found
+                    made.logits[row, words.index(THINK) + 2] = 0
+            return made
 
         model.forward = types.MethodType(forward, model)
         return model
@@ -78,7 +86,8 @@ def test_what_a_model_does_not_write_so_is_dropped_with_its_twin(
 
     known = vocabulary()
     THINK, BRIEF = (known[keyword(word, "en")] for word in ("think", "briefly"))
-    items = [item for item in draw(PRESET) if item.part == "train"]
+    drawn = (item for item in draw(PRESET, organisms) if item.part == "train")
+    items = [item for item in drawn if item.wording.language == "en"][:2]
     there = [write_chunk(each, organisms, items, opener=open_oracle) for each in organisms[::2]]
     here = [write_chunk(each, organisms, items, opener=bad) for each in organisms[::2]]
     gone = {key for chunk in there for key in chunk.traces} - {
@@ -94,7 +103,7 @@ def test_what_a_model_does_not_write_so_is_dropped_with_its_twin(
 
 
 def test_an_orphan_is_dropped_with_all_that_starts_from_it(organisms: list[Organism]) -> None:
-    items = draw(SMALL)
+    items = draw(SMALL, organisms)
     train = [each for each in organisms if each.train]
     chunks = [write_chunk(each, organisms, items[:1], opener=open_oracle) for each in train]
     bases = [key for c in chunks for key, row in c.traces.items() if row["condition"] == "base"]

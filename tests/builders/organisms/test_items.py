@@ -12,7 +12,7 @@ from builders.organisms.words import NONCES
 from faithshift_data.schema import SPLITS
 
 COUNTS = {"train": 30, "tune": 10, "calib": 20, "test": 20}
-FAMILIES = ("gpt_neox", "llama", "gpt2")
+FAMILIES = dict.fromkeys(PARTS, ("gpt_neox", "llama", "gpt2"))
 
 
 def test_parts_share_no_problem_and_no_nonce() -> None:
