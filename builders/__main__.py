@@ -10,6 +10,7 @@ from pathlib import Path
 
 from builders.audit_command import add_commands
 from builders.organisms.preset import is_organisms, load_organisms
+from builders.organisms.truth_command import add_command as add_truth
 from builders.presets import load_preset
 from builders.publishing.command import add_command as add_publish
 from builders.withhold_command import add_command as add_withhold
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_commands(commands)
     add_publish(commands)
     add_withhold(commands)
+    add_truth(commands)
     options = parser.parse_args(arguments)
     # A waiting OpenMP thread would spin and take the core from the other process.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

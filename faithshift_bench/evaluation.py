@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from faithshift_bench.core import DEFAULT, MIN_PAIRS, Protocol, evaluate_arrays
 from faithshift_bench.frame import Frame, build_frame
 from faithshift_bench.report import Report
 from faithshift_bench.score_stream import match_scores
+from faithshift_data.schema import Kind
 from faithshift_data.withheld import need_labels
 
 if TYPE_CHECKING:
@@ -101,8 +103,13 @@ def evaluate_scores(
     )
 
 
-def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
+def frame_of(ds: FaithShift, labels: Mapping[str, int] | None = None) -> tuple[Frame, list[str]]:
     """The arrays an evaluation needs from an open dataset, and the ids of its train traces.
+
+    Args:
+        ds: the dataset.
+        labels: trace_id -> 1, 0 or -1 (unknown), in the place of the dataset's own. A pair with two
+            known labels is then of the kind that they make it.
 
     Raises:
         InputError: the dataset withholds labels.
@@ -117,10 +124,15 @@ def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
         for s, f in zip(column["split"], column["fold"], strict=True)
     ]
     label = [-1 if value is None else value for value in column["label"]]
+    if labels is not None:
+        label = [labels[trace] for trace in column["trace_id"]]
     pairs = ds.table("pairs").select(
         ["axis", "kind", "mode", "anchor_id", "partner_id", "split", "verified", "dropped_because"]
     )
     pair = {name: pairs[name].to_pylist() for name in pairs.column_names}
+    if labels is not None:
+        ends = zip(pair["kind"], pair["anchor_id"], pair["partner_id"], strict=True)
+        pair["kind"] = [_kind(kind, labels[a], labels[b]) for kind, a, b in ends]
     here = [i for i, s in enumerate(pair["split"]) if s != "train"]
     reasons = [
         "" if pair["verified"][i] else (pair["dropped_because"][i] or "unverified") for i in here
@@ -138,6 +150,12 @@ def frame_of(ds: FaithShift) -> tuple[Frame, list[str]]:
         source=str(ds.path),
     )
     return frame, [column["trace_id"][i] for i in np.flatnonzero(split == "train")]
+
+
+def _kind(kind: str, anchor_label: int, partner_label: int) -> str:
+    if kind not in (Kind.PRESERVING, Kind.ALTERING) or min(anchor_label, partner_label) < 0:
+        return kind
+    return str(Kind.PRESERVING if anchor_label == partner_label else Kind.ALTERING)
 
 
 def data_hash(files: Any) -> str:
