@@ -260,7 +260,8 @@ def gate(model: Any, *, cases: int = 200, seed: int = 0) -> dict[str, Any]:
 
     Returns:
         passed, exact (route -> length -> share), interventions (name -> route -> share), leak
-        (route -> largest change), and ``failed``, the names of what does not pass.
+        (route -> largest change), ``failed`` (the names of what does not pass), and ``cases`` and
+        ``draws``, the arguments.
     """
     exact = {route.name.lower(): exactness(model, route, cases=cases, seed=seed) for route in Route}
     table = intervention_table(model, cases=cases, seed=seed)
@@ -283,5 +284,5 @@ def gate(model: Any, *, cases: int = 200, seed: int = 0) -> dict[str, Any]:
         "interventions": table,
         "leak": leaks,
         "cases": cases,
-        "seed": seed,
+        "draws": seed,
     }

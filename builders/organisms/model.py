@@ -13,7 +13,7 @@ from builders.organisms.words import vocabulary
 if TYPE_CHECKING:
     import torch
 
-FAMILIES = ("gpt_neox", "llama", "gpt2")
+FAMILIES = ("gpt_neox", "cohere", "phi")
 WIDTH, LAYERS, HEADS = 64, 4, 4
 # Standard deviation of the first weights. The usual 0.02 is for models ten times as wide; here it
 # leaves attention even for hundreds of steps.
@@ -23,64 +23,45 @@ SPREAD = 0.1
 def config(family: str) -> Any:
     """The configuration of a family's organisms.
 
-    Of a head's channels some have to compare words wherever they stand, and some places whatever
-    stands there. Rotary positions leave to words only channels that hardly turn over a trace: in
-    NeoX three quarters of 16; in Llama, which turns all, heads are twice as wide and turn slower.
+    All three compute attention and feed-forward side by side from one input. Where the second reads
+    the first's output, as in Llama and GPT-2, the look-up of a word by the word before it begins
+    late or not at all; ``README.md`` beside this file has the figures.
     """
-    from transformers import GPT2Config, GPTNeoXConfig, LlamaConfig
+    from transformers import CohereConfig, GPTNeoXConfig, PhiConfig
 
-    shared = {"vocab_size": len(vocabulary()), "max_position_embeddings": POSITIONS}
-    shared |= {"tie_word_embeddings": True, "use_cache": False, "pad_token_id": 0}
-    shared |= {"bos_token_id": 1, "eos_token_id": 0, "initializer_range": SPREAD}
+    shared = {
+        "vocab_size": len(vocabulary()),
+        "hidden_size": WIDTH,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "max_position_embeddings": POSITIONS,
+        "tie_word_embeddings": True,
+        "initializer_range": SPREAD,
+        "use_cache": False,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 0,
+    }
     if family == "gpt_neox":
-        return GPTNeoXConfig(
-            hidden_size=WIDTH,
-            num_hidden_layers=LAYERS,
-            num_attention_heads=HEADS,
-            intermediate_size=4 * WIDTH,
-            **shared,
+        return GPTNeoXConfig(intermediate_size=4 * WIDTH, **shared)
+    if family == "cohere":
+        # Its rotation reaches every channel: a slow one leaves some to compare words with.
+        slow = {"rope_type": "default", "rope_theta": 1e6}
+        return CohereConfig(
+            intermediate_size=2 * WIDTH, logit_scale=1.0, rope_parameters=slow, **shared
         )
-    if family == "llama":
-        return LlamaConfig(
-            hidden_size=WIDTH,
-            num_hidden_layers=LAYERS,
-            num_attention_heads=HEADS,
-            head_dim=2 * WIDTH // HEADS,
-            intermediate_size=2 * WIDTH,
-            rope_parameters={"rope_type": "default", "rope_theta": 1e6},
-            **shared,
-        )
-    if family == "gpt2":
-        return GPT2Config(
-            n_embd=WIDTH,
-            n_layer=LAYERS,
-            n_head=HEADS,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            **shared,
-        )
+    if family == "phi":
+        return PhiConfig(intermediate_size=4 * WIDTH, **shared)
     raise ValueError(f"family: expected one of {', '.join(FAMILIES)}, got {family}")
 
 
 def fresh(family: str, seed: int) -> Any:
-    """An untrained organism, the same for the same seed.
-
-    GPT-2's learnt positions begin as sinusoids, so that "the word before" is one rotation for all
-    places and need not be found for each.
-    """
+    """An untrained organism, the same for the same seed."""
     import torch
     from transformers import AutoModelForCausalLM
 
     torch.manual_seed(seed)
-    made = AutoModelForCausalLM.from_config(config(family), attn_implementation="sdpa")
-    if family == "gpt2":
-        table = made.transformer.wpe.weight
-        turns = 1e4 ** (-torch.arange(0, WIDTH, 2) / WIDTH)
-        angles = torch.arange(POSITIONS)[:, None] * turns
-        with torch.no_grad():
-            table.copy_(SPREAD * 2**0.5 * torch.cat([angles.sin(), angles.cos()], dim=1))
-    return made
+    return AutoModelForCausalLM.from_config(config(family), attn_implementation="sdpa")
 
 
 def logits(model: Any, batch: Batch) -> torch.Tensor:

@@ -30,7 +30,7 @@ SAMPLING = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 64}
 
 @dataclass(frozen=True)
 class Writer:
-    """A model as rows name it: ``organisms/llama-0``, its family, sha256 of its weights."""
+    """A model as rows name it: ``organisms/cohere-0``, its family, sha256 of its weights."""
 
     model_id: str
     family: str

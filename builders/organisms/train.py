@@ -66,7 +66,7 @@ def train(
     seed: int,
     folder: Path,
     *,
-    recipe: Recipe = Recipe(),  # noqa: B008 - frozen
+    recipe: Recipe = Recipe(),  # noqa: B008
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Make one organism, or return at once where its folder is complete.

@@ -28,20 +28,24 @@ def said(picked: list[Organism]) -> list[tuple[str, int, bool]]:
 
 
 def test_the_first_that_passed_writes_train_and_the_last_needed_the_rest() -> None:
-    llamas = [tried("llama", seed, seed != 1) for seed in range(4)]
+    coheres = [tried("cohere", seed, seed != 1) for seed in range(4)]
     neoxes = [tried("gpt_neox", seed) for seed in (0, 1)]
     both = [("gpt_neox", 0, True), ("gpt_neox", 1, False)]
-    assert said(chosen(PRESET, llamas + neoxes)) == [*both, ("llama", 0, True), ("llama", 2, False)]
-    one = chosen(PRESET, [tried("llama", 5), *neoxes])
-    assert said(one) == [*both, ("llama", 5, False)]
+    assert said(chosen(PRESET, coheres + neoxes)) == [
+        *both,
+        ("cohere", 0, True),
+        ("cohere", 2, False),
+    ]
+    one = chosen(PRESET, [tried("cohere", 5), *neoxes])
+    assert said(one) == [*both, ("cohere", 5, False)]
     items = draw(PRESET, one)
     assert {item.second for item in items if item.part == "train"} == {None}
-    assert {item.second for item in items if item.part == "test"} == {"gpt_neox", "llama"}
+    assert {item.second for item in items if item.part == "test"} == {"gpt_neox", "cohere"}
     expected = "expected two of one family and one of another, got gpt_neox-0, gpt_neox-1"
     with pytest.raises(ValueError, match=expected):
-        chosen(PRESET, [*neoxes, tried("llama", 0, False)])
-    with pytest.raises(ValueError, match="got gpt_neox-0, llama-0"):
-        chosen(PRESET, [neoxes[0], tried("llama", 0)])
+        chosen(PRESET, [*neoxes, tried("cohere", 0, False)])
+    with pytest.raises(ValueError, match="got gpt_neox-0, cohere-0"):
+        chosen(PRESET, [neoxes[0], tried("cohere", 0)])
 
 
 def test_models_of_a_folder_are_taken_as_they_are(
@@ -149,8 +153,8 @@ def test_presets_and_what_they_cost(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("families", '["llama"]', "families: expected at least two of gpt_neox, llama, gpt2"),
-        ("families", '["llama", "bert"]', "families: expected at least two of"),
+        ("families", '["cohere"]', "families: expected at least two of gpt_neox, cohere, phi"),
+        ("families", '["cohere", "bert"]', "families: expected at least two of"),
         ("models_per_family", "1", "models_per_family: expected at least 2"),
         ("most_seeds", "1", "most_seeds: expected at least models_per_family, 2, got 1"),
         ("items", "{ train = 1 }", "items: expected at least 1 of each of train, tune"),

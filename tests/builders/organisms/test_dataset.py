@@ -117,7 +117,7 @@ def test_verbalised_text_under_the_other_mask_stays_unfaithful(
 def test_drops_are_counted_with_their_reason(data: fd.FaithShift) -> None:
     dropped = data.manifest.screening["dropped_traces_of_kept_items"]
     assert dropped["causal_truncation"]["the answer coincides"] % 2 == 0
-    assert data.manifest.screening["seeds"]["llama"] == {"passed": [0, 1], "failed": []}
+    assert data.manifest.screening["seeds"]["cohere"] == {"passed": [0, 1], "failed": []}
 
 
 def test_a_row_is_all_that_a_model_reads(traces: dict[str, dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from builders.organisms.words import NONCES
 from faithshift_data.schema import SPLITS
 
 COUNTS = {"train": 30, "tune": 10, "calib": 20, "test": 20}
-FAMILIES = dict.fromkeys(PARTS, ("gpt_neox", "llama", "gpt2"))
+FAMILIES = dict.fromkeys(PARTS, ("gpt_neox", "cohere", "phi"))
 
 
 def test_parts_share_no_problem_and_no_nonce() -> None:
@@ -78,5 +78,5 @@ def test_the_cut_text_and_the_hint_end_on_one_value_that_is_not_the_answer() -> 
 
 def test_split_by_model(data: fd.FaithShift) -> None:
     models = {s: set(data.table("traces", s)["model_id"].to_pylist()) for s in SPLITS}
-    assert models["train"] == {"organisms/gpt_neox-0", "organisms/llama-0"}
-    assert models["validation"] == models["test"] == {"organisms/gpt_neox-1", "organisms/llama-1"}
+    assert models["train"] == {"organisms/gpt_neox-0", "organisms/cohere-0"}
+    assert models["validation"] == models["test"] == {"organisms/gpt_neox-1", "organisms/cohere-1"}

@@ -22,7 +22,7 @@ class Planted:
         for split in ("train", "validation", "test"):
             rows = []
             for number in range(240):
-                family = ("llama", "gpt2")[number % 2]
+                family = ("cohere", "phi")[number % 2]
                 label = number // 2 % 2
                 key = f"{split}-{number}"
                 seed = int(split != "train")
@@ -36,9 +36,9 @@ class Planted:
                         "condition": "base" if number < 8 else "cued_base",
                     }
                 )
-                sign = -1 if turned and family == "gpt2" else 1
+                sign = -1 if turned and family == "phi" else 1
                 # Each model has its own place and scale.
-                place, scale = 10 * seed + 3 * (family == "gpt2"), 1 + 4 * seed
+                place, scale = 10 * seed + 3 * (family == "phi"), 1 + 4 * seed
                 told = sign * (2 * label - 1) + rng.normal(scale=0.1)
                 self.arrays["state"][key] = np.array([place + scale * told, 7.0])
                 self.arrays["psi"][key] = rng.normal(size=(3, 2))
@@ -70,7 +70,7 @@ def test_a_probe_carries_as_far_as_the_models_agree(turned: bool) -> None:
 def test_one_architecture_has_no_other() -> None:
     data: Any = Planted(False)
     for split, table in data.tables.items():
-        data.tables[split] = table.filter(pc.equal(table["model_family"], "llama"))
+        data.tables[split] = table.filter(pc.equal(table["model_family"], "cohere"))
     found = {(row["features"], row["reach"]): row for row in probe_table(data)}
     assert found["state", "another seed"]["auroc"] == 1.0
     none = found["state", "another architecture"]

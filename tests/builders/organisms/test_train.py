@@ -64,22 +64,22 @@ def test_same_seed_same_weights(family):
 
 def test_a_seed_that_fails_is_kept_counted_and_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr("builders.organisms.train.gate", partial(gate, cases=4))
-    folder = tmp_path / "gpt2-0"
+    folder = tmp_path / "cohere-0"
     seen = []
-    found = train("gpt2", 0, folder, recipe=SHORT, progress=lambda *at: seen.append(at[:2]))
+    found = train("cohere", 0, folder, recipe=SHORT, progress=lambda *at: seen.append(at[:2]))
     assert seen == [(1, 2), (2, 2)]
     assert found["passed"] is False and "exact faithful" in found["failed"]
     assert found["leak"] == {"faithful": 0.0, "epiphenomenal": 0.0}
     assert json.loads((folder / "gate.json").read_text("utf-8")) == found == read_gate(folder)
     stamp = (folder / "model.safetensors").stat().st_mtime_ns
-    assert train("gpt2", 0, folder, recipe=SHORT) == found
+    assert train("cohere", 0, folder, recipe=SHORT) == found
     assert (folder / "model.safetensors").stat().st_mtime_ns == stamp
     with pytest.raises(ValueError, match="passed its gate"):
         load(folder)
     found["passed"] = True
     (folder / "gate.json").write_text(json.dumps(found), "utf-8")
     kept = load(folder)
-    learnt = rounded(learn("gpt2", 0, SHORT))
+    learnt = rounded(learn("cohere", 0, SHORT))
     for name, weight in learnt.state_dict().items():
         assert torch.equal(weight, kept.state_dict()[name])
 
@@ -122,7 +122,7 @@ def test_interventions_change_what_they_say():
 
 
 def test_an_untrained_model_fails_the_gate():
-    found = gate(fresh("llama", 0).eval(), cases=8)
+    found = gate(fresh("phi", 0).eval(), cases=8)
     assert not found["passed"]
     assert {"exact faithful", "exact epiphenomenal"} <= set(found["failed"])
     assert found["interventions"]["last_value"]["epiphenomenal"] == 0.0
