@@ -15,6 +15,7 @@ from faithshift_data.atomic import write_text
 from faithshift_data.dataset import embedded
 from faithshift_data.dataset import open as open_data
 from faithshift_data.errors import InputError
+from faithshift_data.withheld import need_labels
 
 SEEDS = (0, 1, 2, 3)
 # The embedded data whose faithfulness is known by mechanism, and seeds enough to show it.
@@ -58,10 +59,14 @@ def run_demo(
 
     Returns:
         Two blocks of text: at full coverage, and certified.
+
+    Raises:
+        InputError: no such dataset, or one that withholds labels.
     """
     started = perf_counter()
     out = Path(out)
     dataset = open_data(data)
+    need_labels(dataset)
     reports = []
     for name in BUILT_IN:
         try:

@@ -18,8 +18,10 @@ import pytest
 
 import faithshift_bench as fb
 import faithshift_data as fd
+from builders.audit import write_sheets
 from builders.relabel import relabel
 from builders.withhold import check_key, withhold
+from faithshift_bench.demo import run_demo
 from faithshift_bench.detectors import run_detector
 from faithshift_data.manifest import Manifest
 from faithshift_data.schema import CONFIGS, SPLITS, WITHHELD
@@ -251,7 +253,9 @@ def test_evaluate_and_all_that_needs_labels_answer_in_one_line(
     for ask in (
         lambda: fb.evaluate_scores(scores, public),
         lambda: fb.compare([scores], public),
+        lambda: run_demo(str(public), tmp_path / "demo"),
         lambda: relabel(str(public), "construct", tmp_path / "new"),
+        lambda: write_sheets(str(public), 10, tmp_path / "sheets", seed=0),
         lambda: withhold(public, tmp_path / "p", tmp_path / "k", salt=SALT),
     ):
         with pytest.raises(fd.InputError, match=said) as caught:
@@ -332,9 +336,10 @@ def test_a_question_of_train_is_found_in_withheld_rows(copy: Path) -> None:
 
 
 def test_another_key_and_an_altered_one_are_refused(
-    synthetic: Path, public: Path, key: Path, tmp_path: Path
+    public: Path, key: Path, tmp_path: Path
 ) -> None:
-    withhold(synthetic, tmp_path / "p", tmp_path / "k", salt=SALT + "!")
+    other = write_synthetic(tmp_path / "other", 20)
+    withhold(other, tmp_path / "p", tmp_path / "k", salt=SALT)
     assert [p.field for p in check_key(public, tmp_path / "k")] == ["key_of"]
     assert check_key(key, key)[0].message == "withholds nothing"
     altered = Path(shutil.copytree(key, tmp_path / "altered"))
@@ -351,12 +356,32 @@ def test_the_same_salt_gives_the_same_folders_and_another_one_other_ids(
     assert Manifest.read(tmp_path / "k/manifest.json") == Manifest.read(key / "manifest.json")
 
 
-def test_one_part_alone(synthetic: Path, tmp_path: Path) -> None:
-    withhold(synthetic, tmp_path / "p", tmp_path / "k", salt=SALT, what=("calib",))
+def test_one_part_alone(tmp_path: Path) -> None:
+    source = write_synthetic(tmp_path / "source", 20)
+    withhold(source, tmp_path / "p", tmp_path / "k", salt=SALT, what=("calib",))
     rows = rows_of(tmp_path / "p", "traces")
     assert all((row["condition"] is None) == (row["fold"] == "calib") for row in rows)
     view = fd.open(tmp_path / "p").view("test", needs=("interventions",))
     assert view.interventions.names == PROBES
+
+
+def test_a_dataset_without_descriptors_is_parted_too(tmp_path: Path) -> None:
+    source = write_synthetic(tmp_path / "source", 20)
+    shutil.rmtree(source / "trajectories")
+    manifest = json.loads((source / "manifest.json").read_text())
+    (source / "manifest.json").write_text(json.dumps(manifest | {"descriptors": {}}))
+    agree(source)
+    withhold(source, tmp_path / "p", tmp_path / "k", salt=SALT)
+    assert fd.check(tmp_path / "p") == [] and not (tmp_path / "p" / "trajectories").exists()
+
+
+def test_traces_that_were_not_measured_would_be_told_apart(tmp_path: Path) -> None:
+    source = write_synthetic(tmp_path / "source", 20)
+    manifest = json.loads((source / "manifest.json").read_text())
+    manifest["counts"]["not_measured"] = {"no reasoning": 1}
+    (source / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(fd.InputError, match="traces without descriptors would be told apart"):
+        withhold(source, tmp_path / "p", tmp_path / "k", salt=SALT)
 
 
 @pytest.mark.parametrize(
