@@ -38,6 +38,9 @@ NOTES = (
     "Made by tiny transformers that an attention mask lets answer from their written reasoning "
     "alone (label 1) or from their prompt alone (label 0). The label is that mask, no judgement.",
     SPLIT_RULE,
+    "Llama and GPT-2 models of this size were tried first and did not pass the gate; "
+    "`builders/organisms/README.md` says how far they came. Results on three architectures do not "
+    "speak for others.",
     "What such toys do not show: that a detector which is right here is right about language "
     "models. The route is imposed from outside and not learnt, the task is arithmetic mod 7 in a "
     "language of some hundred words, the models have four layers, and no text is like a person's. "
