@@ -24,6 +24,8 @@ from faithshift_data.withheld import check_withheld
 
 # The Hub puts it into every repository.
 ATTRIBUTES = ".gitattributes"
+# What the Hub's client keeps beside the files that it downloads to a folder.
+DOWNLOADED = ".cache/huggingface/"
 
 
 def check(name_or_path: str | Path = "mini") -> list[Problem]:
@@ -88,6 +90,8 @@ def _files(folder: Path, manifest: Manifest) -> Iterator[Problem]:
             yield from _file(path, name, info)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
+        if name.startswith(DOWNLOADED):
+            continue
         if path.suffix == ".py":
             yield Problem("files", "a script; `datasets` would refuse the folder", name)
         elif path.is_file() and name not in (CARD, MANIFEST, ATTRIBUTES, *manifest.files):
@@ -104,7 +108,11 @@ def _file(path: Path, name: str, info: FileInfo) -> Iterator[Problem]:
     if digest != info.sha256:
         yield Problem("hash", "other content", name, None, "sha256", info.sha256, digest)
     elif path.suffix == ".parquet":
-        rows = pq.read_metadata(path).num_rows
+        try:
+            rows = pq.read_metadata(path).num_rows
+        except (OSError, pa.ArrowException):
+            yield Problem("files", "not a Parquet file", name)
+            return
         if rows != info.rows:
             yield Problem("hash", "other row count", name, None, "rows", info.rows, rows)
 

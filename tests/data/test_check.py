@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -257,6 +258,27 @@ def test_content_faults(copy: Path, name: str, change: Callable[[Any], Any], tex
 def test_unreadable_shard(copy: Path) -> None:
     (copy / SHARD).write_bytes(b"\x00" * 50)
     assert any("cannot be read" in str(problem) for problem in fd.check(copy))
+
+
+def test_a_table_that_is_no_parquet_is_named_also_where_its_hash_is_right(copy: Path) -> None:
+    (copy / "traces" / "test.parquet").write_bytes(b"no table")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["files"]["traces/test.parquet"] = {
+        "sha256": hashlib.sha256(b"no table").hexdigest(),
+        "bytes": 8,
+        "rows": 0,
+    }
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    lines = [str(problem) for problem in fd.check(copy)]
+    assert "files: traces/test.parquet: not a Parquet file" in lines
+
+
+def test_what_the_hub_client_keeps_beside_a_download_is_no_problem(copy: Path) -> None:
+    (copy / ".cache" / "huggingface").mkdir(parents=True)
+    (copy / ".cache" / "huggingface" / "CACHEDIR.TAG").write_text("")
+    assert fd.check(copy) == []
+    (copy / ".cache" / "notes.txt").write_text("")
+    assert [problem.file for problem in fd.check(copy)] == [".cache/notes.txt"]
 
 
 def test_files_outside_unknown_and_missing(copy: Path) -> None:
