@@ -107,6 +107,12 @@ class Detector(ABC):
             if key not in ("params", "fitted") and got != expected:
                 message = "saved by another detector"
                 raise InputError(message, file=path, field=key, expected=expected, got=got)
+        if not isinstance(found.get("params"), dict):
+            raise InputError("not a saved detector: no parameters", file=path, field="params")
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                message = "holds numbers that are not finite"
+                raise InputError(message, file=path.with_name(ARRAYS), field=name)
         self.params, self.arrays = found["params"], arrays
         self.fitted = found.get("fitted", {})
         return self

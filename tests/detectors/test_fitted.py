@@ -150,11 +150,23 @@ def test_other_interventions_or_states_than_fitted_on_are_refused():
         hidden.score(view)
 
 
-@pytest.mark.parametrize("damage", ["name", "revision", "json", "arrays", "missing"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused_by_name(value, tmp_path):
+    detector = load_detector("hidden_state").fit(whole_view(40), seed=0)
+    name = min(detector.arrays)
+    detector.arrays[name] = np.full_like(detector.arrays[name], value)
+    folder = detector.save(tmp_path / "d")
+    with pytest.raises(InputError, match=f"arrays.safetensors, field {name}: .*not finite"):
+        load_detector("hidden_state").load(folder)
+
+
+@pytest.mark.parametrize("damage", ["params", "name", "revision", "json", "arrays", "missing"])
 def test_a_folder_of_something_else_is_refused(damage, tmp_path):
     folder = load_detector("hidden_state").fit(whole_view(40), seed=0).save(tmp_path / "d")
     described = json.loads((folder / "detector.json").read_text())
-    if damage in described:
+    if damage == "params":
+        (folder / "detector.json").write_text(json.dumps(described | {"params": None}))
+    elif damage in described:
         described[damage] = "other"
         (folder / "detector.json").write_text(json.dumps(described))
     elif damage == "json":
