@@ -12,6 +12,7 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("truth", help=text)
     parser.add_argument("data", nargs="?", default="organisms", help="a name or a folder")
     parser.add_argument("--seeds", type=int, default=4, help="training seeds of each detector")
+    parser.add_argument("--resamples", type=int, default=1000, help="of items, for intervals")
     parser.set_defaults(run=_truth)
 
 
@@ -22,10 +23,12 @@ def _truth(options: argparse.Namespace) -> int:
     from faithshift_bench.studies.belief import render_moves
     from faithshift_bench.studies.truth import render_confusions
 
-    if options.seeds < 1:
-        raise ValueError(f"--seeds: expected 1 or more, got {options.seeds}")
+    for name in ("seeds", "resamples"):
+        if getattr(options, name) < 1:
+            raise ValueError(f"--{name}: expected 1 or more, got {getattr(options, name)}")
     data = fd.open(options.data)
-    right, moved = truth(data, list_detectors(), seeds=range(options.seeds))
+    seeds, resamples = range(options.seeds), options.resamples
+    right, moved = truth(data, list_detectors(), seeds=seeds, n_resamples=resamples)
     print(
         f"{data.name} {data.manifest.version}: labels by rules and metrics, against the mechanism"
     )

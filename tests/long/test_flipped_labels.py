@@ -67,22 +67,22 @@ def covered(found: Iterator[tuple[tuple[float, float] | None, float]]) -> float:
     return float(np.mean([i is not None and i[0] <= truth <= i[1] for i, truth in found]))
 
 
-def rate_of_errors(frame: Frame, items: NDArray) -> float:
+def rate_of_errors(frame: Frame, items: NDArray, repeats: int) -> float:
     def once(seed: int) -> tuple[tuple[float, float] | None, float]:
         label = np.where(flips(frame, seed, shifted=False), 1 - frame.label, frame.label)
         found = confusion("flipped", label, frame.label, items, n_resamples=300, seed=seed)
         return found.right.interval, 1 - EPSILON
 
-    return covered(once(seed) for seed in range(REPEATS))
+    return covered(once(seed) for seed in range(repeats))
 
 
 def test_the_matrix_covers_the_rate_of_flips(frame: Frame) -> None:
-    assert rate_of_errors(frame, frame.items[frame.item]) >= HOLDS
+    assert rate_of_errors(frame, frame.items[frame.item], REPEATS) >= HOLDS
 
 
 def test_rows_as_units_do_not(frame: Frame) -> None:
     """Broken on purpose: every row is its own item."""
-    assert rate_of_errors(frame, np.arange(len(frame.item))) < BREAKS
+    assert rate_of_errors(frame, np.arange(len(frame.item)), REPEATS // 3) < BREAKS
 
 
 def test_noise_is_parted_from_the_shift(frame: Frame) -> None:
