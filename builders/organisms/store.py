@@ -39,6 +39,8 @@ def save(model: Any, folder: Path, gate: Mapping[str, Any]) -> Path:
         copy.deepcopy(model).half().save_pretrained(new)
         tokenizer().save_pretrained(new)
         (new / GATE).write_text(canonical_json(gate), "utf-8")
+        for path in new.iterdir():
+            path.chmod(0o644)
     return folder
 
 
