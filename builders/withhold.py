@@ -15,6 +15,7 @@ from typing import Any
 import faithshift_data as fd
 from builders.content import content_baselines
 from builders.descriptors import descriptors_of
+from builders.items import PUBLISHED
 from builders.probes import common_probes
 from builders.secret import Salt
 from cards import dataset_card
@@ -138,6 +139,21 @@ def check_key(
         for row in left
         if row != other.get(row["trace_id"])
     ]
+
+
+def public_source(folder: str | Path) -> str | None:
+    """A warning where the dataset was built from a public preset, else None.
+
+    Random ids hide nothing then: whoever has the published set, or builds it again, finds the
+    labels by the texts.
+    """
+    preset = fd.open(folder).manifest.preset
+    if preset not in PUBLISHED:
+        return None
+    return (
+        f"warning: questions and texts of the preset {preset} are public, and tell the labels; "
+        "for a board, build a secret preset"
+    )
 
 
 def _salt(value: Salt | str | bytes) -> Salt:

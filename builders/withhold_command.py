@@ -29,11 +29,13 @@ def add_salt(parser: argparse.ArgumentParser) -> None:
 def _withhold(options: argparse.Namespace) -> int:
     from builders.blind import blindness
     from builders.secret import read_salt
-    from builders.withhold import withhold
+    from builders.withhold import public_source, withhold
 
     salt = read_salt(options.salt_file)
     withhold(options.data, options.public, options.key, salt=salt, what=options.parts.split(","))
     print(f"{options.public}\n{options.key} (labels: never commit or publish it)")
+    if (warning := public_source(options.data)) is not None:
+        print(warning)
     found = blindness(options.public, options.key)
     for each in found:
         print(each)

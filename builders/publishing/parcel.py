@@ -20,6 +20,7 @@ REPO_TYPES = {"dataset": "dataset", "metric": "space", "detector": "model"}
 METRIC = "meta_faithfulness"
 SCRIPT = f"faithshift_bench/{METRIC}/{METRIC}.py"
 WHEEL = re.compile(r"faithshift-(?P<version>[^-]+)-py3-none-any\.whl")
+TAG = re.compile(r"v\d[0-9A-Za-z]*(?:[.\-+_][0-9A-Za-z]+)*")
 SPACE = Path(__file__).with_name("space")
 
 
@@ -164,6 +165,11 @@ def _detector(folder: Path, tag: str | None) -> Parcel:
 def _version_tag(version: str, tag: str | None) -> str:
     """``v`` and the version: a version has one name, so that it cannot be published twice."""
     expected = f"v{version}"
+    if not TAG.fullmatch(expected):
+        what = "digits, letters and single dots, such as 1.0"
+        raise InputError(
+            "not a version", file=MANIFEST, field="version", expected=what, got=version
+        )
     if tag not in (None, expected):
         message = "not the version of what is published"
         raise InputError(message, field="--revision", expected=expected, got=tag)

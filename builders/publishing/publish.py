@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.publishing.parcel import Parcel, pack
+from builders.publishing.parcel import TAG, Parcel, pack
 from builders.publishing.repository import Repository, Tree
 from builders.publishing.verify import verify
 from faithshift_data.errors import InputError
@@ -22,7 +22,6 @@ from faithshift_data.manifest import MANIFEST
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-TAG = re.compile(r"v\d[\w.\-+]*")
 NAME = re.compile(r"[\w\-.]+/[\w\-.]+")
 
 

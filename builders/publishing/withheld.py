@@ -10,7 +10,7 @@ from pathlib import Path
 
 from builders.blind import blindness
 from builders.secret import Salt
-from builders.withhold import check_key, withhold
+from builders.withhold import check_key, public_source, withhold
 from faithshift_data.errors import InputError
 
 
@@ -38,5 +38,7 @@ def public_folder(
                 raise InputError(f"not the key of this folder: {problem}", file=key)
         else:
             os.replace(new, key)
+        if (warning := public_source(folder)) is not None:
+            say(warning)
         say(f"withheld: labels of {' and '.join(parts)}; {key} holds them, never publish it")
         yield public

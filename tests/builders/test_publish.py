@@ -212,6 +212,11 @@ with urllib.request.urlopen({url!r}) as answer:
         (["DATA", "--repo", "org/x", "--revision", "v9"], r"expected v0.1.0, got v9"),
         (["DETECTOR", "--repo", "org/x"], r"field --revision: a fitted detector has no version"),
         (["WHEEL", "--repo", "org/metric"], r"field --repo: .*expected ORG/meta_faithfulness"),
+        (
+            ["AS ../x", "--repo", "org/x"],
+            r"manifest.json, field version: not a version .*got \.\./x",
+        ),
+        (["AS v9", "--repo", "org/x"], r"manifest.json, field version: not a version .*got v9"),
         (["BROKEN", "--repo", "org/x"], r"not sound: \d+ problems, .* the first is hash: "),
         (["DATA", "--repo", "here/data"], r"here/data: stands in this directory"),
     ],
@@ -225,6 +230,8 @@ def test_what_cannot_be_published_never_reaches_the_hub(
         shutil.copytree(data, tmp_path / "broken")
         with open(tmp_path / "broken" / "pairs" / "test.parquet", "ab") as file:
             file.write(b"more")
+    if arguments[0].startswith("AS "):
+        known[arguments[0]] = _version(data, tmp_path / "other", arguments[0].removeprefix("AS "))
     words = [known.get(word, word) for word in arguments]
     done = online.client.builders("publish", *words, folder=tmp_path)
     assert done.status == 1 and done.out == "" and done.err.count("\n") == 1
@@ -266,14 +273,16 @@ def test_withheld_labels_stay_at_home(online: Online, data: Path, tmp_path: Path
     salt.write_text("0123456789abcdef" * 4)
     words = ("--withhold-labels", "test,calib", "--key", str(key), "--salt-file", str(salt))
     fault = online.hub.fail("commit", status=403)
-    failed = publish(online, data, "org/hidden", *words, folder=tmp_path)
+    whole = _version(data, tmp_path / "whole", "0.1.0", preset="mini")
+    failed = publish(online, whole, "org/hidden", *words, folder=tmp_path)
     assert failed.status == 1 and fault.struck
     kept = (key / "manifest.json").read_bytes()
-    done = published(online, data, "org/hidden", *words, folder=tmp_path)
+    done = published(online, whole, "org/hidden", *words, folder=tmp_path)
     assert (key / "manifest.json").read_bytes() == kept
     line = f"withheld: labels of test and calib; {key} holds them, never publish it\n"
     for each in (failed, done):
         assert line in each.err and salt.read_text() not in each.err
+        assert "warning: questions and texts of the preset mini are public" in each.err
     repo = online.hub.store.repos["dataset", "org/hidden"]
     assert len(repo.commits) == 2
     (tmp_path / "got").mkdir()
@@ -296,9 +305,10 @@ def test_withheld_labels_stay_at_home(online: Online, data: Path, tmp_path: Path
     assert len(repo.commits) == 2
 
 
-def _version(data: Path, folder: Path, version: str) -> Path:
-    """The same data under another version."""
+def _version(data: Path, folder: Path, version: str, preset: str | None = None) -> Path:
+    """The same data under another version, and said to be of a preset."""
     shutil.copytree(data, folder)
-    manifest = json.loads((data / "manifest.json").read_text()) | {"version": version}
+    manifest = json.loads((data / "manifest.json").read_text())
+    manifest |= {"version": version, "preset": preset}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
