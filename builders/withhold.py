@@ -72,6 +72,9 @@ def withhold(
     public, key = Path(public), Path(key)
     _apart(public, key)
     data = fd.open(folder)
+    for new in (public, key):
+        if new.resolve().is_relative_to(data.path.resolve()):
+            raise InputError("lies in the dataset", file=new, expected="a folder elsewhere")
     need_labels(data)
     if data.manifest.not_measured:
         message = "traces without descriptors would be told apart by it"

@@ -409,6 +409,17 @@ def test_what_cannot_be_done_is_one_line_and_writes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
+@pytest.mark.parametrize("names", [("p", "d/k"), ("d/p", "k")])
+def test_neither_folder_may_lie_in_the_dataset(
+    synthetic: Path, tmp_path: Path, names: tuple[str, str]
+) -> None:
+    source = shutil.copytree(synthetic, tmp_path / "d")
+    public, key = (tmp_path / name for name in names)
+    with pytest.raises(fd.InputError, match="lies in the dataset"):
+        withhold(source, public, key, salt=SALT)
+    assert not public.exists() and not key.exists() and fd.check(source) == []
+
+
 def test_a_dataset_that_is_not_sound_is_not_parted(tmp_path: Path) -> None:
     def spoil(rows: Any) -> None:
         rows["pairs"][0]["partner_label"] = 1 - (rows["pairs"][0]["partner_label"] or 0)
