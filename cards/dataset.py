@@ -43,7 +43,10 @@ def dataset_card(folder: str | Path) -> str:
         folds=_folds(rows["traces"]["validation"]),
         domains=table(["domain", *SPLITS], _tally(rows["traces"], "domain")),
         conditions=table(["condition", *SPLITS], _tally(rows["traces"], "condition")),
-        pairs=table(["axis", "kind", "mode", *SPLITS], _pairs(manifest, rows["pairs"])),
+        pairs=table(
+            ["axis", "kind", "mode", *SPLITS],
+            _pairs(manifest, rows["pairs"], _hidden(rows["traces"])),
+        ),
         drops=table(["axis", "reason", "pairs"], _drops(rows["pairs"])),
         missing=table(["condition", "reason", "traces"], _missing(manifest.screening)),
         failed=_failed(manifest.screening),
@@ -102,6 +105,7 @@ def _sizes(
 ) -> Iterator[Cells]:
     """Items, traces and labels; ``items`` is None for a split whose items are withheld."""
     shown = {s: [row for row in rows["traces"][s] if not _withheld(row)] for s in SPLITS}
+    gone = _hidden(rows["traces"])
     yield (
         "items",
         *(
@@ -111,7 +115,8 @@ def _sizes(
     )
     yield ("traces", *(len(rows["traces"][s]) for s in SPLITS))
     for name, value in LABELS.items():
-        yield (f"traces {name}", *(sum(row["label"] == value for row in shown[s]) for s in SPLITS))
+        counts = {s: sum(row["label"] == value for row in shown[s]) for s in SPLITS}
+        yield (f"traces {name}", *(_known(counts[s], s in gone) for s in SPLITS))
     hidden = [len(rows["traces"][s]) - len(shown[s]) for s in SPLITS]
     if any(hidden):
         yield ("traces whose label is withheld", *hidden)
@@ -140,7 +145,19 @@ def _tally(by_split: Mapping[str, Sequence[Row]], column: str) -> list[Cells]:
     return [(name or "withheld", *(found[split][name] for split in SPLITS)) for name in order]
 
 
-def _pairs(manifest: Any, by_split: Mapping[str, Sequence[Row]]) -> Iterator[Cells]:
+def _hidden(traces: Mapping[str, Sequence[Row]]) -> set[str]:
+    """Splits whose traces are withheld, all of them."""
+    return {split for split, rows in traces.items() if rows and all(map(_withheld, rows))}
+
+
+def _known(count: int, hidden: bool) -> object:
+    """What nobody is told is not 0."""
+    return "withheld" if hidden else count
+
+
+def _pairs(
+    manifest: Any, by_split: Mapping[str, Sequence[Row]], hidden: set[str]
+) -> Iterator[Cells]:
     counts = Counter(
         (row["axis"], row["kind"], split)
         for split, rows in by_split.items()
@@ -150,7 +167,8 @@ def _pairs(manifest: Any, by_split: Mapping[str, Sequence[Row]]) -> Iterator[Cel
     for axis in manifest.axes:
         kinds = sorted({kind for name, kind, _ in counts if name == axis.name} or {axis.kind})
         for kind in kinds:
-            yield (axis.name, kind, axis.mode, *(counts[axis.name, kind, s] for s in SPLITS))
+            counted = (_known(counts[axis.name, kind, s], s in hidden) for s in SPLITS)
+            yield (axis.name, kind, axis.mode, *counted)
 
 
 def _drops(by_split: Mapping[str, Sequence[Row]]) -> list[Cells]:

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.compute as pc
 import pytest
@@ -15,8 +16,9 @@ import cards.__main__
 import cards.stale
 import faithshift_data as fd
 from cards import dataset_card
-from cards.dataset import _folds, _sizes, _tally
+from cards.dataset import _folds, _hidden, _pairs, _sizes, _tally
 from cards.render import table
+from faithshift_data.manifest import AxisInfo
 from faithshift_data.schema import CONFIGS, SPLITS
 
 
@@ -150,7 +152,11 @@ def test_a_withheld_trace_counts_as_nothing_else() -> None:
     sizes = {name: cells for name, *cells in _sizes(tables, {"train": 2, "test": None})}
     assert sizes["items"] == [2, 1, "withheld"]
     assert sizes["traces"] == [3, 2, 2]
-    assert sizes["traces unknown"] == [1, 1, 0]
+    assert sizes["traces unknown"] == [1, 1, "withheld"]
+    axes = SimpleNamespace(axes=(AxisInfo("repeat", "repeat"),))
+    assert list(_pairs(axes, none, _hidden(traces))) == [
+        ("repeat", "repeat", None, 0, 0, "withheld")
+    ]
     assert sizes["traces whose label is withheld"] == [0, 1, 2]
     assert _folds(traces["validation"]) == {"tune": 1, "calib": 0}
     assert _tally(traces, "condition") == [("base", 3, 1, 0), ("withheld", 0, 1, 2)]
