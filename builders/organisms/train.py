@@ -61,8 +61,7 @@ class Recipe:
         return min(1.0, step / self.warm) * low
 
 
-# NeoX begins to read the hint's values on the way at 500 to 900 steps, on some seeds after the rate
-# would already have fallen.
+# On some seeds NeoX has not begun to read the hint's values on the way when the rate would fall.
 LATE = {"gpt_neox": Recipe(steps=1600, decay=0.4)}
 
 
