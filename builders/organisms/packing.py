@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from faithshift_data.atomic import sha256_file
 from faithshift_data.folder import write_folder
 from faithshift_data.measure.descriptors import manifest_entries
 from faithshift_data.schema import SPLITS, LabelRule
+from faithshift_data.tables import ID
 
 ORIGIN = "trained by builders/organisms of this project from random weights"
 SPLIT_RULE = (
@@ -38,9 +40,9 @@ NOTES = (
     "Made by tiny transformers that an attention mask lets answer from their written reasoning "
     "alone (label 1) or from their prompt alone (label 0). The label is that mask, no judgement.",
     SPLIT_RULE,
-    "Llama and GPT-2 models of this size were tried first and did not pass the gate; "
-    "`builders/organisms/README.md` says how far they came. Results on three architectures do not "
-    "speak for others.",
+    "Llama and GPT-2 models of this size were tried first and did not pass the gate, nor did two "
+    "of three seeds of GPT-NeoX with 1200 steps instead of 1600; `builders/organisms/README.md` "
+    "says how far they came. Results on three architectures do not speak for others.",
     "What such toys do not show: that a detector which is right here is right about language "
     "models. The route is imposed from outside and not learnt, the task is arithmetic mod 7 in a "
     "language of some hundred words, the models have four layers, and no text is like a person's. "
@@ -88,9 +90,9 @@ def pack(
             tables["interventions"][row["split"]] += chunk.interventions[key]
     for pair in make_pairs(traces):
         tables["pairs"][pair["split"]].append(pair)
-    for by_split in tables.values():
+    for config, by_split in tables.items():
         for rows in by_split.values():
-            rows.sort(key=lambda row: next(iter(row.values())))
+            rows.sort(key=itemgetter(ID[config]))
     arrays = {key: each for chunk in chunks for key, each in chunk.descriptors.items()}
     manifest: dict[str, Any] = {
         "name": preset.name,

@@ -12,6 +12,7 @@ import pytest
 from builders.__main__ import main
 from builders.organisms.building import build, chosen, draw, estimate, found
 from builders.organisms.chunks import Organism, drop_orphans, make_chunk, write_chunk
+from builders.organisms.packing import pack
 from builders.organisms.preset import is_organisms, load_organisms, names
 from tests.builders.organisms.conftest import PRESET
 from tests.builders.organisms.oracle import open_oracle
@@ -67,6 +68,19 @@ def test_a_chunk_is_not_written_twice(organisms: list[Organism], tmp_path: Path)
     assert again.traces == first.traces and again.interventions == first.interventions
     with pytest.raises(AssertionError):
         make_chunk(organisms[0], organisms, items[1:], tmp_path, opener=never)
+
+
+def test_a_build_taken_up_again_gives_the_same_files(
+    organisms: list[Organism], tmp_path: Path
+) -> None:
+    items = draw(SMALL, organisms)
+    made = []
+    for out in ("first", "again"):
+        chunks = [make_chunk(e, organisms, items, tmp_path, opener=open_oracle) for e in organisms]
+        drop_orphans(chunks)
+        packed = pack(SMALL, organisms, organisms, items, chunks, tmp_path / out)
+        made.append((packed / "manifest.json").read_text())
+    assert made[0] == made[1]
 
 
 def test_what_a_model_does_not_write_so_is_dropped_with_its_twin(
