@@ -251,7 +251,9 @@ def _separation(found: Row) -> Cells:
     counts = found["n_traces"], found["n_items"]
     if found["auroc"] is None:
         return (found["reason"], "", *counts)
-    return (f"{found['auroc']:.3f}", f"{found['low']:.3f} to {found['high']:.3f}", *counts)
+    known = found["low"] is not None
+    interval = f"{found['low']:.3f} to {found['high']:.3f}" if known else "undefined"
+    return (f"{found['auroc']:.3f}", interval, *counts)
 
 
 def _stored(manifest: Any) -> list[Cells]:

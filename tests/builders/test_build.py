@@ -28,7 +28,7 @@ def test_twelve_items_from_scratch_and_again_from_a_broken_build(tmp_path: Path)
     data = fd.open(str(out))
     traces = data.table("traces").to_pylist()
     assert {row["split"] for row in traces} == {"train", "validation", "test"}
-    assert {"base", "cued_base", "paraphrase", "hint_format"} <= {r["condition"] for r in traces}
+    assert {"base", "cued_base", "step_reorder"} <= {row["condition"] for row in traces}
     assert {0, 1} <= {row["label"] for row in traces}
     assert len(data.trajectories) == len(traces)
     view = data.view("train", needs=("text", "interventions", "descriptors", "states"))

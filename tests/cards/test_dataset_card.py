@@ -128,6 +128,7 @@ def test_withheld_labels_and_their_controls_are_said(folder: Path) -> None:
     sizes = {"n_traces": 50, "n_items": 12}
     controls = {
         "length_only": {"auroc": 0.61234, "low": 0.5, "high": 0.7, "reason": None, **sizes},
+        "few": {"auroc": 0.0, "low": None, "high": None, "reason": None, **sizes},
         "words": {"auroc": None, "low": None, "high": None, "reason": "one label", **sizes},
     }
     edit(folder, withheld={"parts": ["calib", "test"], "commitment": "ab12", "controls": controls})
@@ -135,6 +136,7 @@ def test_withheld_labels_and_their_controls_are_said(folder: Path) -> None:
     assert "Labels of calib and test are withheld" in card and "(HMAC-SHA256) is `ab12`" in card
     found = rows(card, "has to be better than this")
     assert found["length_only"] == ["0.612", "0.500 to 0.700", "50", "12"]
+    assert found["few"] == ["0.000", "undefined", "50", "12"]
     assert found["words"] == ["one label", "", "50", "12"]
 
 
