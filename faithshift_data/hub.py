@@ -123,14 +123,14 @@ def _described(error: Exception, name: str, file: str | None, revision: str | No
         message = f"{made}: no {file} at {address}"
     elif isinstance(cause, errors.HFValidationError):
         message = "no such folder, and no name on the Hub"
-    elif constants.HF_HUB_OFFLINE:
-        message = f"not downloaded yet ({file or 'all files'}), and HF_HUB_OFFLINE is set"
     elif status in (401, 403):
         message = f"the Hub refuses to give it ({status}); {LOGIN}"
     elif status is not None:
         message = f"the Hub answered {status} for {file or 'it'}; try again later"
     elif isinstance(cause, OSError) and cause.errno is not None:
         message = f"cannot be kept: {cause.strerror}"
+    elif constants.HF_HUB_OFFLINE:
+        message = f"not downloaded yet ({file or 'all files'}), and HF_HUB_OFFLINE is set"
     else:
         message = f"not downloaded yet ({file or 'all files'}), and {constants.ENDPOINT} "
         message += f"cannot be reached ({type(cause).__name__})"

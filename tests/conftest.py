@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.hub.client import Client
 from tests.hub.server import LoopbackHub
 from tests.synthetic import write_synthetic
+
+# A busy machine is slow for reasons that no test is about.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 
 @pytest.fixture(scope="session")

@@ -287,9 +287,14 @@ class Answered(Exception):
         (OSError(28, "No space left on device"), "cannot be kept: No space left on device"),
     ],
 )
-def test_what_the_client_waits_long_for_is_one_line(cause: Exception, said: str) -> None:
+def test_what_the_client_waits_long_for_is_one_line(
+    cause: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
     from huggingface_hub.errors import LocalEntryNotFoundError
 
+    # The suite runs offline; what is described here happens to those who do not.
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     hidden = LocalEntryNotFoundError("token hf_x\nin the text")
     hidden.__cause__ = cause
     line = str(_described(hidden, "org/data", None, None))
