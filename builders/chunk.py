@@ -23,7 +23,7 @@ from builders.provenance import engine_versions
 from builders.rows import Row
 from builders.sources import Item
 from builders.weights import Weights
-from faithshift_data.atomic import canonical_json, write_bytes, write_text
+from faithshift_data.atomic import canonical_json, json_sha256, write_bytes, write_text
 
 # Raise it with every change to what Worker does or a chunk holds: older chunks are redone.
 CODE_VERSION = 2
@@ -79,6 +79,23 @@ class Chunk:
         return deepcopy(Chunk(traces, {key: self.interventions.get(key, []) for key in traces}))
 
 
+def drop_orphans(chunks: Sequence[Chunk]) -> None:
+    """Take out traces whose anchor is in none of the chunks, until none is left."""
+    while True:
+        there = {None, *(key for chunk in chunks for key in chunk.traces)}
+        orphans = [
+            (chunk, row)
+            for chunk in chunks
+            for row in chunk.traces.values()
+            if row["anchor_id"] not in there
+        ]
+        if not orphans:
+            return
+        for chunk, row in orphans:
+            chunk.drop(row, "its anchor was dropped")
+            chunk.remove(row["trace_id"])
+
+
 class BrokenChunk(ValueError):
     """A chunk file that is torn, altered, or not the one its name says."""
 
@@ -107,9 +124,9 @@ def inputs_digest(
         "method": method,
         "models": [weights.revision for weights in models],
         "preset": preset.generation(),
-        "screened": _sha256(canonical_json(screened)),
+        "screened": json_sha256(screened),
     }
-    return _sha256(canonical_json(facts))
+    return json_sha256(facts)
 
 
 def chunk_path(work: Path, method: str, number: int, inputs: str) -> Path:
@@ -134,7 +151,7 @@ def save(path: Path, chunk: Chunk, inputs: str, made_by: Mapping[str, Any]) -> N
     body = _body(chunk)
     head = {
         "inputs": inputs,
-        "rows_sha256": _sha256(canonical_json(body)),
+        "rows_sha256": json_sha256(body),
         "arrays_sha256": None if arrays is None else _sha256(arrays),
         "made_by": dict(made_by),
     }
@@ -155,7 +172,7 @@ def load(path: Path) -> tuple[Chunk, dict[str, Any]]:
         chunk = Chunk(**{key: stored[key] for key in _BODY})
         inputs, made_by = stored["inputs"], stored["made_by"]
         rows, arrays = stored["rows_sha256"], stored["arrays_sha256"]
-        if rows != _sha256(canonical_json(_body(chunk))):
+        if rows != json_sha256(_body(chunk)):
             raise BrokenChunk(f"{path}: rows altered")
         if not path.stem.endswith(f"-{inputs[:16]}"):
             raise BrokenChunk(f"{path}: belongs to other inputs")

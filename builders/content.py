@@ -87,14 +87,19 @@ def separation(
     }
 
 
+def no_separation(reason: str) -> dict[str, Any]:
+    """What ``separation`` returns, where nothing could be scored."""
+    empty = dict.fromkeys(("auroc", "low", "high"), None)
+    return {**empty, "n_traces": 0, "n_items": 0, "reason": reason}
+
+
 def _figures(
     score: Score, train: View, views: list[View], labels: NDArray, items: NDArray
 ) -> dict[str, Any]:
     try:
         return separation(score(train, views), labels, items)
     except InputError as error:
-        empty = dict.fromkeys(("auroc", "low", "high"), None)
-        return {**empty, "n_traces": 0, "n_items": 0, "reason": error.message}
+        return no_separation(error.message)
 
 
 def _length(train: View, views: list[View]) -> NDArray[np.float64]:

@@ -109,6 +109,18 @@ def clean_counterpart(trace: Row, traces: Mapping[str, Row]) -> Row | None:
     return None if current is trace else current
 
 
+def label_all(
+    traces: Mapping[str, Row], interventions: Mapping[str, Iterable[Row]], rule: LabelRule
+) -> dict[str, Label]:
+    """Label every trace by a rule; arguments as ``both_rules``."""
+    return {
+        trace_id: label_trace(
+            row, clean_counterpart(row, traces), interventions.get(trace_id, ()), rule
+        )
+        for trace_id, row in traces.items()
+    }
+
+
 def both_rules(
     traces: Mapping[str, Row], interventions: Mapping[str, Iterable[Row]]
 ) -> dict[str, dict[str, Any]]:
@@ -127,9 +139,9 @@ def both_rules(
     for rule in RULES:
         counts: dict[str, Any] = {"all": _zeros(), "by_condition": {}, "by_domain": {}}
         reasons: dict[str, int] = {}
+        labels = label_all(traces, interventions, rule)
         for trace in ordered:
-            rows = interventions.get(trace["trace_id"], ())
-            label = label_trace(trace, clean_counterpart(trace, traces), rows, rule)
+            label = labels[trace["trace_id"]]
             name = NAMES[label.value]
             counts["all"][name] += 1
             for table, key in (("by_condition", "condition"), ("by_domain", "domain")):

@@ -25,7 +25,7 @@ from builders.weights import Weights
 from cards import dataset_card
 from faithshift_data.dataset import write_folder
 from faithshift_data.measure.descriptors import manifest_entries
-from faithshift_data.schema import SPLITS
+from faithshift_data.schema import CONFIGS, SPLITS
 
 LICENCE = "CC-BY-4.0"
 CONTENT_NOTE = (
@@ -68,17 +68,10 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
     interventions: dict[str, list[Mapping[str, Any]]] = {
         key: list(rows) for chunk in made.built for key, rows in chunk.interventions.items()
     }
-    tables: dict[str, Table] = {
-        config: {split: [] for split in SPLITS} for config in ("traces", "pairs", "interventions")
-    }
-    for row in traces.values():
-        tables["traces"][row["split"]].append(row)
-        tables["interventions"][row["split"]] += interventions[row["trace_id"]]
     pairs = make_pairs(
         traces, interventions, semantic_distances([each.ids for each in related(traces)], traces)
     )
-    for pair in pairs:
-        tables["pairs"][pair["split"]].append(pair)
+    tables = by_split(traces, interventions, pairs)
     descriptors = _descriptors(made.built)
     manifest = {
         "name": preset.name,
@@ -106,6 +99,21 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "descriptors": manifest_entries(next(iter(descriptors.values()), {})),
     }
     return write_folder(out, manifest, tables, descriptors, card=dataset_card)
+
+
+def by_split(
+    traces: Mapping[str, Mapping[str, Any]],
+    interventions: Mapping[str, Iterable[Mapping[str, Any]]],
+    pairs: Iterable[Mapping[str, Any]],
+) -> dict[str, Table]:
+    """Rows as ``write_folder`` takes them: config -> split -> rows."""
+    tables: dict[str, Table] = {config: {split: [] for split in SPLITS} for config in CONFIGS}
+    for trace_id, row in traces.items():
+        tables["traces"][row["split"]].append(row)
+        tables["interventions"][row["split"]] += interventions[trace_id]
+    for pair in pairs:
+        tables["pairs"][pair["split"]].append(pair)
+    return tables
 
 
 def notes(models: Sequence[Weights]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import faithshift_data as fd
 from builders.audit import audit_counts
 from builders.descriptors import descriptors_of
-from builders.labels import RULES, both_rules, clean_counterpart, label_trace
+from builders.labels import RULES, both_rules, label_all
 from builders.pairs import make_pairs
 from cards import dataset_card
 from faithshift_data.dataset import write_folder
@@ -54,10 +54,12 @@ def relabel(data: str, rule: str, out: Path) -> Path:
     interventions: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in _rows(dataset, "interventions"):
         interventions[row["trace_id"]].append(row)
-    for trace_id, row in traces.items():
-        clean = clean_counterpart(row, traces)
-        label = label_trace(row, clean, interventions[trace_id], LabelRule(rule))
-        row |= {"label": label.value, "label_evidence": label.evidence, "label_rule": rule}
+    for trace_id, label in label_all(traces, interventions, LabelRule(rule)).items():
+        traces[trace_id] |= {
+            "label": label.value,
+            "label_evidence": label.evidence,
+            "label_rule": rule,
+        }
     measured = {row["pair_id"]: row["deltas"]["semantic"] for row in _rows(dataset, "pairs")}
     pairs = make_pairs(traces, interventions, measured)
     tables: dict[str, dict[str, Any]] = {

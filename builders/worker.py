@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 
 from builders.axes import SECOND, WRITER, Axis, Turn, registry, used
-from builders.chunk import Chunk
+from builders.chunk import Chunk, drop_orphans
 from builders.labels import clean_counterpart, label_trace
 from builders.measuring import measure
 from builders.model import Model
@@ -180,7 +180,7 @@ class Worker:
                 break
         for draft in waiting:
             chunk.drop(draft.row, reasons[draft.row["trace_id"]])
-        self._drop_orphans(chunk)
+        drop_orphans([chunk])
 
     def _keep(
         self, chunk: Chunk, drafts: Iterable[Draft], *, screening: bool = False
@@ -231,15 +231,6 @@ class Worker:
             clean = clean_counterpart(row, chunk.traces)
             found = label_trace(row, clean, chunk.interventions[row["trace_id"]], rule=self.rule)
             row["label"], row["label_evidence"] = found.value, list(found.evidence)
-
-    @staticmethod
-    def _drop_orphans(chunk: Chunk) -> None:
-        while orphans := [
-            row for row in chunk.traces.values() if row["anchor_id"] not in {None, *chunk.traces}
-        ]:
-            for row in orphans:
-                chunk.drop(row, "its anchor was dropped")
-                chunk.remove(row["trace_id"])
 
 
 def _features(item: Item, row: Row) -> tuple[Probe, ...]:

@@ -19,6 +19,11 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def json_sha256(value: object) -> str:
+    """Hex sha256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
 def sha256_file(path: Path) -> str:
     """Hex sha256 of a file's bytes."""
     with open(path, "rb") as file:

@@ -16,14 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from builders.chunk import Chunk
-from builders.organisms.chunks import Organism, drop_orphans, make_chunk
+from builders.chunk import Chunk, drop_orphans
+from builders.organisms.chunks import Organism, make_chunk
 from builders.organisms.conditions import VARIANTS
 from builders.organisms.items import Item, draw_items
 from builders.organisms.packing import pack
 from builders.organisms.preset import OrganismPreset
 from builders.organisms.store import folder_name, read_gate
 from builders.stages import work_folder
+from faithshift_data.atomic import is_free
 
 # Processor minutes on one of two cores.
 TRAIN_MINUTES, TRACE_SECONDS, TRACES_A_VARIANT = 3.8, 0.04, 2.1
@@ -59,7 +60,7 @@ def build(
         FileExistsError: the folder exists and is not empty.
         ValueError: too few models passed their gate.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if not is_free(out):
         raise FileExistsError(f"{out}: expected a new or empty folder")
     work = work_folder(out)
     work.mkdir(parents=True, exist_ok=True)
@@ -142,7 +143,7 @@ def chosen(preset: OrganismPreset, tried: Sequence[Organism]) -> list[Organism]:
     if held_out == len(picked) or held_out < 2:
         raise ValueError(
             "models that pass their gate: expected two of one family and one of another, got "
-            f"{', '.join(folder_name(e.family, e.seed) for e in tried if e.gate['passed']) or 0}"
+            f"{', '.join(each.name for each in tried if each.gate['passed']) or 0}"
         )
     return picked
 

@@ -6,9 +6,9 @@ twins are left out and counted with the reason.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,13 @@ from builders.organisms.conditions import BASE, CONDITIONS, Text, texts
 from builders.organisms.items import Item
 from builders.organisms.masks import Route
 from builders.organisms.measuring import Said, descriptors, interventions, said
+from builders.organisms.store import WEIGHTS, folder_name
 from builders.organisms.store import load as load_model
 from builders.organisms.tracing import Row, Writer, layout_of, trace_row
 from builders.provenance import engine_versions, machine
-from faithshift_data.atomic import canonical_json, sha256_file
+from faithshift_data.atomic import json_sha256, sha256_file
 
 CODE_VERSION = 1
-WEIGHTS = "model.safetensors"
 Opener = Callable[[Path, str], Any]
 
 
@@ -45,11 +45,16 @@ class Organism:
     gate: Mapping[str, Any]
     train: bool
 
-    @property
+    @cached_property
     def writer(self) -> Writer:
         """How rows name it."""
         revision = sha256_file(self.folder / WEIGHTS)
-        return Writer(f"organisms/{self.family}-{self.seed}", self.family, revision)
+        return Writer(f"organisms/{self.name}", self.family, revision)
+
+    @property
+    def name(self) -> str:
+        """Of its folder among others."""
+        return folder_name(self.family, self.seed)
 
     def writes(self, item: Item, condition: str) -> bool:
         """Whether it writes an item's condition."""
@@ -82,7 +87,7 @@ def make_chunk(
         "organism": organism.writer.revision,
         "organisms": sorted(each.writer.revision for each in organisms),
     }
-    inputs = hashlib.sha256(canonical_json(facts).encode()).hexdigest()
+    inputs = json_sha256(facts)
     number = list(organisms).index(organism)
     path = chunk_path(work, "organism", number, inputs)
     try:
@@ -159,20 +164,3 @@ def _fault(text: Text, row: Row, found: Said, route: Route) -> str | None:
     if found.answer != text.answer:
         return f"answered otherwise on the {route.name.lower()} route"
     return None
-
-
-def drop_orphans(chunks: Sequence[Chunk]) -> None:
-    """Take out traces whose anchor is not there, until none is left."""
-    while True:
-        there = {key for chunk in chunks for key in chunk.traces}
-        orphans = [
-            (chunk, row)
-            for chunk in chunks
-            for row in chunk.traces.values()
-            if row["anchor_id"] is not None and row["anchor_id"] not in there
-        ]
-        if not orphans:
-            return
-        for chunk, row in orphans:
-            chunk.drop(row, "its anchor was dropped")
-            chunk.remove(row["trace_id"])

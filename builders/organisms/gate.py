@@ -80,8 +80,7 @@ def passes(model: Any, layouts: Sequence[Layout]) -> Iterator[tuple[Layout, torc
 
 def answers(model: Any, layouts: Sequence[Layout]) -> list[int]:
     """The answer of each, the likeliest of the values 0..6."""
-    first = value_id(0)
-    return [int(row[-1, first : first + MODULUS].argmax()) for _, row in passes(model, layouts)]
+    return [_answer(row) for _, row in passes(model, layouts)]
 
 
 def written(model: Any, layouts: Sequence[Layout]) -> list[bool]:
@@ -90,12 +89,17 @@ def written(model: Any, layouts: Sequence[Layout]) -> list[bool]:
     Greedy writing gives a text if and only if each word is the likeliest after the words before,
     so one pass over the text decides it.
     """
-    found = []
-    for layout, row in passes(model, layouts):
-        begin, end = layout.begin, len(layout.ids) - 1
-        likeliest = row[begin - 1 : end - 1].argmax(dim=-1).tolist()
-        found.append(tuple(likeliest) == layout.ids[begin:end])
-    return found
+    return [_writes(layout, row) for layout, row in passes(model, layouts)]
+
+
+def _answer(row: torch.Tensor) -> int:
+    first = value_id(0)
+    return int(row[-1, first : first + MODULUS].argmax())
+
+
+def _writes(layout: Layout, row: torch.Tensor) -> bool:
+    begin, end = layout.begin, len(layout.ids) - 1
+    return tuple(row[begin - 1 : end - 1].argmax(dim=-1).tolist()) == layout.ids[begin:end]
 
 
 def exactness(model: Any, route: Route, *, cases: int, seed: int) -> dict[str, float]:
@@ -109,10 +113,8 @@ def exactness(model: Any, route: Route, *, cases: int, seed: int) -> dict[str, f
         drawn = [draw_case(rng, length, hinted=at % 2 == 0) for at in range(cases)]
         layouts = [case.layout(route) for case in drawn]
         right = [
-            text and answer == case.problem.answer
-            for text, answer, case in zip(
-                written(model, layouts), answers(model, layouts), drawn, strict=True
-            )
+            _writes(layout, row) and _answer(row) == case.problem.answer
+            for case, (layout, row) in zip(drawn, passes(model, layouts), strict=True)
         ]
         found[str(length)] = sum(right) / len(right)
     return found

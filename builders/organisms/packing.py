@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,13 @@ from builders.organisms.preset import OrganismPreset
 from builders.organisms.probing import probe_table
 from builders.organisms.tracing import LICENCE, SOURCE
 from builders.organisms.words import LANGUAGES
-from builders.package import dropped, errors
+from builders.package import by_split, dropped, errors
 from builders.provenance import machine
 from cards import dataset_card
 from faithshift_data.atomic import sha256_file
 from faithshift_data.folder import write_folder
 from faithshift_data.measure.descriptors import manifest_entries
-from faithshift_data.schema import SPLITS, LabelRule
+from faithshift_data.schema import LabelRule
 from faithshift_data.tables import ID
 
 ORIGIN = "trained by builders/organisms of this project from random weights"
@@ -81,17 +81,10 @@ def pack(
     traces = {key: row for chunk in chunks for key, row in chunk.traces.items()}
     if not traces:
         raise ValueError(f"{preset.preset}: no trace was made; dropped: {dropped(chunks)}")
-    tables: dict[str, dict[str, list[Mapping[str, Any]]]] = {
-        config: {split: [] for split in SPLITS} for config in ("traces", "pairs", "interventions")
-    }
-    for chunk in chunks:
-        for key, row in chunk.traces.items():
-            tables["traces"][row["split"]].append(row)
-            tables["interventions"][row["split"]] += chunk.interventions[key]
-    for pair in make_pairs(traces):
-        tables["pairs"][pair["split"]].append(pair)
-    for config, by_split in tables.items():
-        for rows in by_split.values():
+    interventions = {key: rows for chunk in chunks for key, rows in chunk.interventions.items()}
+    tables = by_split(traces, interventions, make_pairs(traces))
+    for config, table in tables.items():
+        for rows in table.values():
             rows.sort(key=itemgetter(ID[config]))
     arrays = {key: each for chunk in chunks for key, each in chunk.descriptors.items()}
     manifest: dict[str, Any] = {
@@ -121,7 +114,7 @@ def pack(
         "descriptors": manifest_entries(next(iter(arrays.values()))),
     }
     files = {
-        f"models/{each.family}-{each.seed}/{path.name}": path
+        f"models/{each.name}/{path.name}": path
         for each in organisms
         for path in sorted(each.folder.iterdir())
     }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from builders.content import separation
+from builders.content import no_separation, separation
 from builders.organisms.conditions import BASE
 from faithshift_data import FaithShift
 
@@ -86,8 +86,7 @@ def _figures(sets: dict[str, _Set], name: str, reach: str) -> dict[str, Any]:
         labels.append(judge.labels[judged])
         items.append(judge.items[judged])
     if not scores:
-        empty = dict.fromkeys(("auroc", "low", "high"), None)
-        return {**empty, "n_traces": 0, "n_items": 0, "reason": "no two models to compare"}
+        return no_separation("no two models to compare")
     return separation(np.concatenate(scores), np.concatenate(labels), np.concatenate(items))
 
 

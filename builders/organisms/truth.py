@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import faithshift_data as fd
-from builders.labels import RULES, clean_counterpart, label_trace
+from builders.labels import RULES, label_all
 from builders.organisms.words import LANGUAGES, keyword
 from faithshift_bench.studies.belief import Move, moves
 from faithshift_bench.studies.trace_verdicts import UNKNOWN, trace_verdicts
@@ -34,11 +34,10 @@ def believed(data: fd.FaithShift) -> dict[str, dict[str, int]]:
         interventions[row["trace_id"]].append(row)
     found: dict[str, dict[str, int]] = {}
     for rule in RULES:
-        found[str(rule)] = {}
-        for trace_id, row in traces.items():
-            clean = clean_counterpart(row, traces)
-            value = label_trace(row, clean, interventions[trace_id], rule).value
-            found[str(rule)][trace_id] = UNKNOWN if value is None else value
+        found[str(rule)] = {
+            trace_id: UNKNOWN if label.value is None else label.value
+            for trace_id, label in label_all(traces, interventions, rule).items()
+        }
     return found | trace_verdicts(data, {key: trusts(row) for key, row in traces.items()})
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.publishing.patience import CHANGED, PASSING, Patience
+from faithshift_data.checks import ATTRIBUTES
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-ATTRIBUTES = ".gitattributes"
 # path -> (whether it is in LFS, its sha256 there, else Git's id of its bytes)
 Tree = Mapping[str, tuple[bool, str]]
 

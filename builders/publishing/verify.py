@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 
 from builders.publishing.parcel import Parcel
-from builders.publishing.repository import ATTRIBUTES, Repository
+from builders.publishing.repository import Repository
 from faithshift_data.atomic import sha256_file
+from faithshift_data.checks import ATTRIBUTES
 from faithshift_data.errors import InputError
 from faithshift_data.manifest import MANIFEST, Manifest
 from faithshift_data.schema import CONFIGS

@@ -81,10 +81,10 @@ def moves(
         rule: {trace: label_of(labels, trace, rule) for trace in mechanism}
         for rule, labels in believed.items()
     }
+    framed = {rule: frame_of(data, labels) for rule, labels in by_rule.items()}
     found = []
     for name, table in scores.items():
-        for rule, labels in by_rule.items():
-            frame, train = frame_of(data, labels)
+        for rule, (frame, train) in framed.items():
             aligned = match_scores(table, frame.trace_id, train).aligned
             made = evaluate_arrays(
                 frame,

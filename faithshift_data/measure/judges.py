@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from faithshift_data.atomic import canonical_json, write_text
+from faithshift_data.atomic import canonical_json, json_sha256, write_text
 from faithshift_data.errors import InputError
 from faithshift_data.measure.verdicts import Case, Outcome, Verdict
 
@@ -31,7 +31,7 @@ class Prompt:
     @property
     def sha256(self) -> str:
         """Of its four parts."""
-        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()
+        return json_sha256(asdict(self))
 
     def messages(self, case: Case) -> list[dict[str, str]]:
         """The chat that asks about a case."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from faithshift_data.atomic import canonical_json, sha256_file
+from faithshift_data.atomic import json_sha256, sha256_file
 from faithshift_data.errors import InputError, reason_of
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def model_files(path: Path) -> dict[str, str]:
 
 def revision_of(files: Mapping[str, str]) -> str:
     """``sha256:`` and a digest over what ``model_files`` gives."""
-    return f"sha256:{hashlib.sha256(canonical_json(files).encode()).hexdigest()}"
+    return f"sha256:{json_sha256(files)}"
 
 
 def need_packages() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from faithshift_data.atomic import canonical_json, write_bytes
+from faithshift_data.atomic import json_sha256, write_bytes
 from faithshift_data.errors import InputError
 
 ENDING = ".row"
@@ -18,7 +18,7 @@ ENDING = ".row"
 
 def key_of(inputs: Mapping[str, Any]) -> str:
     """The name of the row that follows from ``inputs``: 32 hex digits."""
-    return hashlib.sha256(canonical_json(inputs).encode()).hexdigest()[:32]
+    return json_sha256(inputs)[:32]
 
 
 class Store:

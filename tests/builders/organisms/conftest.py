@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import faithshift_data as fd
+from builders.chunk import drop_orphans
 from builders.organisms.building import draw
-from builders.organisms.chunks import Organism, drop_orphans, write_chunk
+from builders.organisms.chunks import Organism, write_chunk
 from builders.organisms.packing import pack
 from builders.organisms.preset import OrganismPreset
 from tests.builders.organisms.oracle import open_oracle, write_oracle

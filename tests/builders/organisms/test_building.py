@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from builders.__main__ import main
+from builders.chunk import drop_orphans
 from builders.organisms.building import build, chosen, draw, estimate, found
-from builders.organisms.chunks import Organism, drop_orphans, make_chunk, write_chunk
+from builders.organisms.chunks import Organism, make_chunk, write_chunk
 from builders.organisms.packing import pack
 from builders.organisms.preset import is_organisms, load_organisms, names
 from tests.builders.organisms.conftest import PRESET
