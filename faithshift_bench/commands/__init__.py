@@ -1,0 +1,1 @@
+"""The commands of ``faithshift``, a file a group; `faithshift_bench.cli` lists them."""

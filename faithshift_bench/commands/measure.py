@@ -1,0 +1,59 @@
+"""Interventions and trajectories for own traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from faithshift_bench.commands.common import Json, above_bar, bar, print_json
+from faithshift_data.errors import InputError
+
+
+def measure(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Dataset folder; see fd.write.")],
+    model: Annotated[Path, typer.Option(help="Local folder in the Hugging Face layout.")],
+    generate: Annotated[
+        Path | None,
+        typer.Option(help="First write DIR: the model's answers to questions, a JSON object each."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="New folder; without it DIR is replaced.")
+    ] = None,
+    probes: Annotated[str, typer.Option(help="Interventions: full or subset.")] = "full",
+    label_probes: Annotated[
+        bool, typer.Option("--label-probes", help="Also those from which labels can be made.")
+    ] = False,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Prompts are user messages: use the chat template.")
+    ] = False,
+    answer_line: Annotated[
+        str | None, typer.Option(help="Text that asks for the answer, such as '\\nAnswer:'.")
+    ] = None,
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    limit: Annotated[int | None, typer.Option(help="Measure so many traces at most.")] = None,
+    max_tokens: Annotated[int, typer.Option(help="Longest reply, with --generate.")] = 1024,
+    as_json: Json = False,
+) -> None:
+    """Add interventions and trajectories to own traces, by a local model. Can be resumed."""
+    from faithshift_data.measure.local_model import LocalModel
+    from faithshift_data.measure.measured import render
+    from faithshift_data.measure.one_trace import Settings
+    from faithshift_data.measure.run import measure_folder
+
+    line = None if answer_line is None else answer_line.replace("\\n", "\n")
+    settings = Settings(probes, label_probes, line, chat, limit)
+    loaded = LocalModel.open(model, dtype)
+    shown: dict[str, Any] = {"progress": above_bar, "bar": bar}
+    if generate is not None:
+        from faithshift_data.measure.generate import generate as write_traces
+
+        if chat:
+            message = "what --generate writes is in the chat template already"
+            raise InputError(message, field="--chat")
+        write_traces(generate, loaded, folder, max_tokens=max_tokens, measured_to=out, **shown)
+    summary = measure_folder(folder, loaded, settings, out=out, **shown)
+    if as_json:
+        return print_json(summary)
+    print(render(summary))
