@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from faithshift_data.measure.recorder import Trajectory
+if TYPE_CHECKING:
+    from faithshift_data.measure.recorder import Trajectory
 
 BANDS = 4
 FAMILIES = ("velocity", "drift", "lens", "stability")
