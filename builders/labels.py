@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from builders.acknowledge import acknowledges
+from faithshift_data.measure.acknowledge import acknowledges
 from faithshift_data.schema import LabelRule, Role
 
 Row = Mapping[str, Any]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from builders.acknowledge import acknowledges
 from builders.axes import Axis
 from builders.sources import Item, item_rng
+from faithshift_data.measure.acknowledge import acknowledges
 from faithshift_data.reasoning import split_steps
 from faithshift_data.schema import Kind, Mode
 

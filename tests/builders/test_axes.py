@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from builders.acknowledge import acknowledges
 from builders.axes import (
     budget,
     causal_truncation,
@@ -37,6 +36,7 @@ from builders.prompts import (
     without_cue,
 )
 from builders.sources import Item, Question, make_item
+from faithshift_data.measure.acknowledge import acknowledges
 from faithshift_data.reasoning import split_steps
 
 LETTER = make_item(

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from dataclasses import astuple, dataclass
 
-from builders.cue_words import ENGLISH, SPANISH, Lexicon
+from faithshift_data.measure.cue_words import ENGLISH, SPANISH, Lexicon
 from faithshift_data.measure.verdicts import Case, Outcome, Verdict
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")

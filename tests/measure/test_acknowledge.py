@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.acknowledge import RuleJudge, acknowledges
 from builders.axes import cue_silencing, cue_verbalization
+from faithshift_data.measure.acknowledge import RuleJudge, acknowledges
 from faithshift_data.measure.verdicts import Case, judge_all, tally
 
 YES = """
