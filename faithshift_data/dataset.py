@@ -112,7 +112,9 @@ class FaithShift:
         Args:
             split: ``train``, ``validation`` or ``test``.
             fold: ``tune`` or ``calib``, only with ``validation``.
-            needs: any of ``text``, ``interventions``, ``descriptors``, ``states``.
+            needs: any of ``text``, ``interventions``, ``descriptors``, ``states``,
+                ``environments`` (readable in train and tune), and ``true_environments``, which no
+                detector has outside an experiment.
         """
         return make_view(self, split, fold, tuple(needs))
 

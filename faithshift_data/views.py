@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from faithshift_data.environments import Environments, read_environments, read_true_environments
 from faithshift_data.errors import InputError
 from faithshift_data.schema import SPLITS, Fold, Role
 from faithshift_data.withheld import probe_name
@@ -18,8 +19,15 @@ from faithshift_data.withheld import probe_name
 if TYPE_CHECKING:
     from faithshift_data.dataset import FaithShift
 
-NEEDS = ("text", "interventions", "descriptors", "states")
-STORED = {"descriptors": "psi", "states": "state"}
+NEEDS = (
+    "text",
+    "interventions",
+    "descriptors",
+    "states",
+    "environments",
+    "true_environments",
+)
+STORED = {"descriptors": ("psi", "scalars"), "states": ("state",)}
 TEXT = (
     "prompt",
     "question",
@@ -56,8 +64,8 @@ class View:
     """Rows of one split or fold, in trace_id order.
 
     ``trace_ids`` and ``item_ids`` are str arrays (n,). A part that is not among ``needs`` raises.
-    The view holds no condition, cue, axis, anchor or gold answer, and labels only where a
-    detector may learn from them: train and tune.
+    The view holds no condition, cue, axis, anchor or gold answer. Labels and environments are
+    there only where a detector may learn from them: train and tune.
     """
 
     split: str
@@ -87,6 +95,12 @@ class View:
         return self._part("descriptors")
 
     @property
+    def scalars(self) -> np.ndarray | None:
+        """Numbers a trace beside ``descriptors``, float32 (n, 4); None: the dataset has none."""
+        self._need("descriptors")
+        return self._parts.get("scalars")
+
+    @property
     def states(self) -> np.ndarray:
         """Mean-pooled last-layer states, float32 (n, d)."""
         return self._part("states")
@@ -94,12 +108,18 @@ class View:
     @property
     def labels(self) -> np.ndarray:
         """int8 (n,): 1 faithful, 0 unfaithful, -1 unknown. Only for train and tune."""
-        if "labels" not in self._parts:
-            where = self.split if self.fold is None else f"{self.split}/{self.fold}"
-            raise InputError(
-                "labels are not a detector's to read here", got=where, expected="train or tune"
-            )
-        return self._parts["labels"]
+        return self._to_learn_from("labels")
+
+    @property
+    def environments(self) -> Environments:
+        """Environment and model of each trace, and the preserving pairs. Only train and tune."""
+        self._need("environments")
+        return self._to_learn_from("environments")
+
+    @property
+    def true_environments(self) -> np.ndarray:
+        """Environment of each trace, str (n,), of any split: what only an oracle knows."""
+        return self._part("true_environments")
 
     def with_interventions(self, names: Sequence[str]) -> View:
         """The same rows with some interventions alone, in the order of ``names``."""
@@ -108,8 +128,19 @@ class View:
         )
 
     def _part(self, name: str) -> Any:
+        self._need(name)
+        return self._parts[name]
+
+    def _need(self, name: str) -> None:
         if name not in self.needs:
             raise InputError(f"{name} was not asked for", field="needs", got=list(self.needs))
+
+    def _to_learn_from(self, name: str) -> Any:
+        if name not in self._parts:
+            where = self.split if self.fold is None else f"{self.split}/{self.fold}"
+            raise InputError(
+                f"{name} are not a detector's to read here", got=where, expected="train or tune"
+            )
         return self._parts[name]
 
 
@@ -123,9 +154,9 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
         )
     if set(needs) - set(NEEDS):
         raise InputError("unknown", field="needs", expected=list(NEEDS), got=list(needs))
-    for need, name in STORED.items():
+    for name in (name for need in needs for name in STORED.get(need, ())):
         info = ds.manifest.descriptors.get(name)
-        if need in needs and info is not None and info.positions != "reasoning":
+        if info is not None and info.positions != "reasoning":
             message = "features of the answer are not a detector's to read"
             raise InputError(message, field=name, expected="reasoning", got=info.positions)
     traces = ds.table("traces", split)
@@ -139,6 +170,10 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
     parts: dict[str, Any] = {}
     if split == "train" or fold == Fold.TUNE:
         parts["labels"] = _frozen(np.array(pc.fill_null(traces["label"], UNKNOWN), np.int8))
+        if "environments" in needs:
+            parts["environments"] = read_environments(ds, split, traces)
+    if "true_environments" in needs:
+        parts["true_environments"] = _frozen(read_true_environments(ds, split, traces))
     if "text" in needs:
         parts["text"] = traces.select(TEXT).to_pylist()
     if "interventions" in needs:
@@ -146,12 +181,17 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
     if "descriptors" in needs:
         psi, mask = ds.trajectories.padded("psi", ids)
         parts["descriptors"] = (_frozen(psi), _frozen(mask))
+        if "scalars" in ds.manifest.descriptors:
+            parts["scalars"] = _frozen(_stacked(ds, "scalars", ids))
     if "states" in needs:
-        rows = ds.trajectories.get("state", ids)
-        shape = (len(ids), *ds.manifest.descriptors["state"].shape)
-        parts["states"] = _frozen(np.array(rows, np.float32).reshape(shape))
+        parts["states"] = _frozen(_stacked(ds, "state", ids))
     item_ids = np.array(traces["item_id"].to_pylist(), dtype=str)
     return View(split, fold, needs, _frozen(np.array(ids, dtype=str)), _frozen(item_ids), parts)
+
+
+def _stacked(ds: FaithShift, name: str, trace_ids: list[str]) -> np.ndarray:
+    shape = (len(trace_ids), *ds.manifest.descriptors[name].shape)
+    return np.array(ds.trajectories.get(name, trace_ids), np.float32).reshape(shape)
 
 
 def _profile(ds: FaithShift, split: str, trace_ids: list[str]) -> InterventionProfile:

@@ -145,3 +145,56 @@ def test_bad_arguments(
 ) -> None:
     with pytest.raises(fd.InputError, match=f"field {field}"):
         ds.view(split, fold, needs)
+
+
+def test_environments_by_hand(ds: fd.FaithShift) -> None:
+    view = ds.view("train", needs=("environments",))
+    rows = {r["trace_id"]: r for r in ds.table("traces", "train").to_pylist()}
+    preserving = {axis.name for axis in ds.manifest.axes if axis.kind == "preserving"}
+    names = dict(zip(view.trace_ids.tolist(), view.environments.names.tolist(), strict=True))
+    for trace_id, name in names.items():
+        row = rows[trace_id]
+        if row["anchor_id"] is None:
+            assert name == "base"
+        elif row["axis"] in preserving:
+            assert name == row["axis"]
+        else:
+            assert name == names[row["anchor_id"]]
+    assert len(set(names.values())) > 2
+    verified = {
+        (r["anchor_id"], r["partner_id"], r["axis"])
+        for r in ds.table("pairs", "train").to_pylist()
+        if r["verified"] and r["kind"] == "preserving"
+    }
+    found = view.environments
+    got = {
+        (view.trace_ids[a], view.trace_ids[b], axis)
+        for (a, b), axis in zip(found.pairs, found.axes, strict=True)
+    }
+    assert got == verified
+    assert found.models.tolist() == [rows[i]["model_id"] for i in view.trace_ids]
+
+
+def test_environments_only_where_labels_may_be_read(ds: fd.FaithShift) -> None:
+    with pytest.raises(fd.InputError, match="environments are not a detector's"):
+        _ = ds.view("test", needs=("environments",)).environments
+    with pytest.raises(fd.InputError, match="environments was not asked for"):
+        _ = ds.view("train").environments
+    assert len(ds.view("test", needs=("true_environments",)).true_environments)
+
+
+def test_a_mixed_axis_that_changed_the_label_stays_with_its_anchor(tmp_path: Path) -> None:
+    def mix(rows: dict) -> None:
+        moved = next(
+            r for r in rows["pairs"] if r["split"] == "train" and r["axis"] == "paraphrase"
+        )
+        moved.update(kind="altering", anchor_label=1, partner_label=0, direction=-1)
+        rows["moved"] = moved
+
+    kept: dict = {}
+    folder = write_synthetic(tmp_path / "d", 12, mutate=lambda rows: (mix(rows), kept.update(rows)))
+    data = fd.open(folder)
+    view = data.view("train", needs=("environments", "true_environments"))
+    at = list(view.trace_ids).index(kept["moved"]["partner_id"])
+    assert view.environments.names[at] == "base"
+    assert view.true_environments[at] == "paraphrase"  # an oracle of axes looks at no label
