@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,11 +15,17 @@ from faithshift_data.atomic import canonical_json, write_bytes, write_text
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
+    from faithshift_bench.explain.inputs import Differentiable
     from faithshift_data.views import View
 
 ARRAYS, DESCRIPTION = "arrays.safetensors", "detector.json"
 # A report on it, from `faithshift evaluate --json`, that may lie beside the two.
 REPORT = "report.json"
+# What a file may say beyond the identity that another file has to share.
+LEARNED = ("params", "fitted", "training")
+
+# Called after each epoch: the epoch, the most there can be, and figures such as the loss.
+Progress = Callable[[int, int, Mapping[str, float]], None]
 
 
 class Detector(ABC):
@@ -27,7 +34,14 @@ class Detector(ABC):
     A subclass sets the class attributes, and writes `fit` and `score`. All that a user chooses
     and that `fit` learns goes into ``self.params`` (plain JSON values) and ``self.arrays``: the
     two are what `save` keeps, with ``self.fitted``: on which data and with which seed, as
-    `run_detector` fills it in.
+    `run_detector` fills it in, and with ``self.training``.
+
+    A detector that trains by epochs calls ``self.progress`` after each one and leaves in
+    ``self.training``: ``epoch`` (the one that was kept, 0 for the start), ``epochs`` (how many
+    ran), ``of`` (how many could have), ``chosen_by`` (the curve that decided), ``better`` (lower
+    or higher) and ``curves`` (name -> a value an epoch). One of several detectors leaves
+    ``members``, a list of these. If its `fit` has a keyword ``tune``, it is given the labelled
+    view of the tune fold, to stop early on.
 
     Attributes:
         name: the name in the registry.
@@ -35,18 +49,24 @@ class Detector(ABC):
         needs: parts of a view it reads: text, interventions, descriptors, states.
         reads_label_evidence: whether it reads evidence of the kind that constructed labels rest
             on. Tables mark such a detector, and no claim ranks it against the others there.
+        devices: kinds of device it can compute on.
+        device: the one it was told to use, such as ``cpu`` or ``cuda:1``.
     """
 
     name: ClassVar[str]
     revision: ClassVar[str] = "1"
     needs: ClassVar[tuple[str, ...]] = ("text",)
     reads_label_evidence: ClassVar[bool] = False
+    devices: ClassVar[tuple[str, ...]] = ("cpu",)
 
     def __init__(self) -> None:
         """Make a detector that has not been fitted."""
         self.params: dict[str, Any] = {}
         self.arrays: dict[str, NDArray] = {}
         self.fitted: dict[str, Any] = {}
+        self.training: dict[str, Any] = {}
+        self.progress: Progress = lambda epoch, of, figures: None
+        self.device = "cpu"
 
     @abstractmethod
     def fit(self, view: View, *, seed: int) -> Self:
@@ -77,6 +97,22 @@ class Detector(ABC):
         """Confidence in [0, 1] of each verdict, shape (n,); None: the margin around tau."""
         return None
 
+    def differentiable(self, view: View) -> Differentiable | None:
+        """How the score of one trace hangs on its inputs, for `faithshift explain`.
+
+        Args:
+            view: one row.
+
+        Returns:
+            None where the score is no differentiable function of what it reads.
+        """
+        return None
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers it learned, those that only put features on a scale left out."""
+        return sum(a.size for name, a in self.arrays.items() if name not in ("mean", "scale"))
+
     def save(self, folder: str | Path) -> Path:
         """Write ``detector.json`` and ``arrays.safetensors`` into ``folder``."""
         from safetensors.numpy import save
@@ -104,7 +140,7 @@ class Detector(ABC):
             raise InputError(f"not a saved detector: {error}", file=path) from error
         for key, expected in self._description().items():
             got = found.get(key) if isinstance(found, dict) else None
-            if key not in ("params", "fitted") and got != expected:
+            if key not in LEARNED and got != expected:
                 message = "saved by another detector"
                 raise InputError(message, file=path, field=key, expected=expected, got=got)
         if not isinstance(found.get("params"), dict):
@@ -114,13 +150,14 @@ class Detector(ABC):
                 message = "holds numbers that are not finite"
                 raise InputError(message, file=path.with_name(ARRAYS), field=name)
         self.params, self.arrays = found["params"], arrays
-        self.fitted = found.get("fitted", {})
+        self.fitted, self.training = found.get("fitted", {}), found.get("training", {})
         return self
 
     def _description(self) -> dict[str, object]:
         about: dict[str, object] = {"name": self.name, "revision": self.revision}
         about["params"] = self.params
-        return {**about, "fitted": self.fitted} if self.fitted else about
+        kept = {"fitted": self.fitted, "training": self.training}
+        return {**about, **{name: value for name, value in kept.items() if value}}
 
 
 def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArray[np.int8]]:

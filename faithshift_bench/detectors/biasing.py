@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.linear import LinearDetector
+from faithshift_bench.explain.inputs import Feature
 
 if TYPE_CHECKING:
     from faithshift_data.views import View
@@ -57,6 +58,9 @@ class Biasing(LinearDetector):
     def features(self, view: View) -> NDArray[np.float64]:
         """One row of `FEATURES` a trace, shape (n, 8)."""
         return np.array([_features(row) for row in view.text]).reshape(-1, len(FEATURES))
+
+    def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
+        return [Feature("hint", name) for name in FEATURES]
 
 
 def find_hint(row: dict) -> tuple[str, str] | None:

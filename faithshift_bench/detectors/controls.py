@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
 from faithshift_bench.detectors.linear import LinearDetector
+from faithshift_bench.explain.inputs import Feature
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class LengthOnly(LinearDetector):
         """Log of 1 + characters, and of 1 + steps; shape (n, 2)."""
         sizes = [(len(row["reasoning"] or ""), len(row["steps"])) for row in view.text]
         return np.log1p(np.array(sizes, dtype=np.float64).reshape(-1, 2))
+
+    def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
+        return [Feature("length", name) for name in ("characters", "steps")]
 
 
 class LabelPrior(Detector):

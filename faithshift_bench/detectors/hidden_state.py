@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.linear import LinearDetector
+from faithshift_bench.explain.inputs import Feature
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,3 +40,6 @@ class HiddenState(LinearDetector):
             message = "states of another model"
             raise InputError(message, field="states", expected=f"width {expected}", got=got)
         return states
+
+    def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
+        return [Feature("state", f"unit {k}") for k in range(self.arrays["weight"].size)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
+from faithshift_bench.explain.inputs import Differentiable, Feature, linear
 from faithshift_bench.options import check_number
 
 if TYPE_CHECKING:
@@ -65,3 +66,13 @@ class LinearDetector(Detector):
         self.need_fitted("weight" in self.arrays)
         x = standardise(self.features(view), self.arrays)
         return sigmoid(x @ self.arrays["weight"] + self.arrays["bias"])
+
+    def feature_names(self, view: View) -> list[Feature]:
+        """What the k columns of `features` are; numbered where a subclass does not say."""
+        return [Feature(self.name, str(k + 1)) for k in range(self.arrays["weight"].size)]
+
+    def differentiable(self, view: View) -> Differentiable | None:  # noqa: D102
+        self.need_fitted("weight" in self.arrays)
+        x = standardise(self.features(view), self.arrays)[0]
+        value = linear(self.arrays["weight"], float(self.arrays["bias"][0]))
+        return Differentiable(x, np.zeros_like(x), self.feature_names(view), value)
