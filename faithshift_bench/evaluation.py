@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 import faithshift_bench
 from faithshift_bench.about import check_name
 from faithshift_bench.core import DEFAULT, MIN_PAIRS, Protocol, evaluate_arrays
+from faithshift_bench.detectors.training import seed_warnings
 from faithshift_bench.frame import Frame, build_frame
 from faithshift_bench.report import Report
 from faithshift_bench.score_stream import match_scores
@@ -94,6 +95,7 @@ def evaluate_scores(
         hash=data_hash(ds.manifest.files),
         n_train_rows_ignored=aligned.n_ignored,
     )
+    evaluation.flags.extend(seed_warnings(about.get("training")))
     return Report.of(
         evaluation,
         detector=detector,

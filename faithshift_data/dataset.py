@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -103,7 +103,14 @@ class FaithShift:
             raise InputError(message, file=self.path)
         return Trajectories(self._files, self.manifest.descriptors)
 
-    def view(self, split: str, fold: str | None = None, needs: Sequence[str] = ("text",)) -> View:
+    def view(
+        self,
+        split: str,
+        fold: str | None = None,
+        needs: Sequence[str] = ("text",),
+        *,
+        only: Collection[str] | None = None,
+    ) -> View:
         """What a detector may see of a split, or of one fold of validation; see ``View``.
 
         Traces that the manifest counts as not measured are left out where descriptors or states
@@ -115,8 +122,9 @@ class FaithShift:
             needs: any of ``text``, ``interventions``, ``descriptors``, ``states``,
                 ``environments`` (readable in train and tune), and ``true_environments``, which no
                 detector has outside an experiment.
+            only: trace ids; other traces of the split are left out.
         """
-        return make_view(self, split, fold, tuple(needs))
+        return make_view(self, split, fold, tuple(needs), only)
 
     @cached_property
     def _files(self) -> VerifiedFiles:

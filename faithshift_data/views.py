@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +144,13 @@ class View:
         return self._parts[name]
 
 
-def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ...]) -> View:
+def make_view(
+    ds: FaithShift,
+    split: str,
+    fold: str | None,
+    needs: tuple[str, ...],
+    only: Collection[str] | None = None,
+) -> View:
     """The view of ``FaithShift.view``."""
     if split not in SPLITS:
         raise InputError("unknown", field="split", expected=list(SPLITS), got=split)
@@ -162,6 +168,9 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
     traces = ds.table("traces", split)
     if fold is not None:
         traces = traces.filter(pc.equal(traces["fold"], fold))
+    if only is not None:
+        wanted = pa.array(sorted(only), pa.string())
+        traces = traces.filter(pc.is_in(traces["trace_id"], value_set=wanted))
     if ds.manifest.not_measured and {"descriptors", "states"} & set(needs):
         measured = pa.array(ds.trajectories.trace_ids, pa.string())
         traces = traces.filter(pc.is_in(traces["trace_id"], value_set=measured))
@@ -190,8 +199,9 @@ def make_view(ds: FaithShift, split: str, fold: str | None, needs: tuple[str, ..
 
 
 def _stacked(ds: FaithShift, name: str, trace_ids: list[str]) -> np.ndarray:
+    rows = ds.trajectories.get(name, trace_ids)
     shape = (len(trace_ids), *ds.manifest.descriptors[name].shape)
-    return np.array(ds.trajectories.get(name, trace_ids), np.float32).reshape(shape)
+    return np.array(rows, np.float32).reshape(shape)
 
 
 def _profile(ds: FaithShift, split: str, trace_ids: list[str]) -> InterventionProfile:

@@ -7,10 +7,11 @@ from faithshift_bench.detectors.registry import (
     load_detector,
     load_saved,
 )
-from faithshift_bench.detectors.runs import run_detector, save_scores
+from faithshift_bench.detectors.runs import apply_saved, run_detector, save_scores
 
 __all__ = [
     "Detector",
+    "apply_saved",
     "detector_class",
     "list_detectors",
     "load_detector",

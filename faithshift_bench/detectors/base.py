@@ -46,7 +46,8 @@ class Detector(ABC):
     Attributes:
         name: the name in the registry.
         revision: goes up when the same data would give other scores.
-        needs: parts of a view it reads: text, interventions, descriptors, states.
+        needs: parts of a view it reads: text, interventions, descriptors, states. This and the
+            next may hang on parameters, so ask an instance.
         reads_label_evidence: whether it reads evidence of the kind that constructed labels rest
             on. Tables mark such a detector, and no claim ranks it against the others there.
         devices: kinds of device it can compute on.
@@ -55,9 +56,9 @@ class Detector(ABC):
 
     name: ClassVar[str]
     revision: ClassVar[str] = "1"
-    needs: ClassVar[tuple[str, ...]] = ("text",)
-    reads_label_evidence: ClassVar[bool] = False
-    devices: ClassVar[tuple[str, ...]] = ("cpu",)
+    needs: tuple[str, ...] = ("text",)
+    reads_label_evidence: bool = False
+    devices: tuple[str, ...] = ("cpu",)
 
     def __init__(self) -> None:
         """Make a detector that has not been fitted."""
@@ -161,7 +162,7 @@ class Detector(ABC):
 
 
 def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Row numbers of known label, and their labels (0 or 1).
+    """Row numbers of known label, in the order of trace_id, and their labels (0 or 1).
 
     Args:
         view: rows with labels.
@@ -170,7 +171,8 @@ def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArra
     Raises:
         InputError: too few labels to learn from.
     """
-    rows = np.flatnonzero(view.labels >= 0)
+    by_id = np.argsort(view.trace_ids, kind="stable")
+    rows = by_id[view.labels[by_id] >= 0]
     labels = view.labels[rows]
     seen = sorted(set(labels.tolist()))
     if not seen or (both and len(seen) < 2):
@@ -178,3 +180,21 @@ def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArra
         message = "nothing to learn from; `--fit-on mini` fits on labelled data"
         raise InputError(message, file=view.split, field="label", expected=expected, got=seen)
     return rows, labels
+
+
+def check_device(detector: Detector, device: str) -> None:
+    """Refuse a device that the detector does not run on, or that is not there.
+
+    Raises:
+        InputError: naming the kinds it runs on.
+    """
+    kind = device.partition(":")[0]
+    if kind not in detector.devices:
+        message = f"{detector.name} does not run there"
+        expected = " or ".join(detector.devices)
+        raise InputError(message, field="device", expected=expected, got=device)
+    if kind == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise InputError("no such device here", field="device", expected="cpu", got=device)

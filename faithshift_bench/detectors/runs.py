@@ -1,29 +1,42 @@
-"""Fit a detector on train, score validation and test, once a seed."""
+"""Fit a detector on train, score validation and test, once a seed; or score with a saved one."""
 
 from __future__ import annotations
 
-import json
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from faithshift_bench.detectors import training as trainings
+from faithshift_bench.detectors.base import Progress, check_device
 from faithshift_bench.detectors.registry import load_detector
+from faithshift_bench.detectors.saved import chosen_params, fitted_on, fitting_views, load_all
+from faithshift_bench.detectors.scored import Scored
+from faithshift_bench.detectors.scored import save_scores as save_scores
 from faithshift_bench.detectors.transfer import check_transfer, share_interventions
-from faithshift_bench.targets import check_folder, check_target
-from faithshift_data.atomic import open_atomic
+from faithshift_bench.targets import check_folder
 from faithshift_data.errors import InputError
 from faithshift_data.schema import SPLITS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from faithshift_bench.detectors.base import Detector
     from faithshift_data import FaithShift, View
 
 SCORED = ("validation", "test")
-METADATA = b"faithshift"
+Say = Callable[[str], None]
+# Given what is being trained, what to call after each of its epochs.
+Watch = Callable[[str], Progress]
+
+
+def silent(line: str) -> None:
+    """Say nothing."""
+
+
+def unwatched(label: str) -> Progress:
+    """Show no epochs."""
+    return lambda epoch, of, figures: None
 
 
 def run_detector(
@@ -34,7 +47,9 @@ def run_detector(
     fit_on: FaithShift | None = None,
     params: dict[str, float | int | str] | None = None,
     save: str | Path | None = None,
-    progress: Callable[[str], None] = lambda line: None,
+    device: str = "cpu",
+    progress: Say = silent,
+    watch: Watch = unwatched,
 ) -> pa.Table:
     """Scores of every trace of validation and test, once a seed.
 
@@ -50,19 +65,20 @@ def run_detector(
         params: parameters of the detector.
         save: folder for the fitted detectors, ``save/seed-0`` and so on, each with what it was
             fitted on.
-        progress: called with a line at the start of each seed, and where something is left out.
+        device: such as ``cpu`` or ``cuda``; most detectors run on the first alone.
+        progress: called with a line at each seed: when it starts, what its training came to, and
+            whether it hardly learned; and where something is left out.
+        watch: given a label of a seed, what to call after each epoch.
 
     Returns:
         Columns trace_id, seed, score in [0, 1] (probability that the trace is faithful) and, where
         the detector has one of its own, confidence in [0, 1]. Its schema's metadata names the
-        detector.
+        detector and holds its trainings.
 
     Raises:
-        InputError: unknown detector or parameter, repeated seeds, data without the parts that the
-            detector needs or of another shape, or scores outside [0, 1].
+        InputError: unknown detector, parameter or device, repeated seeds, data without the parts
+            that the detector needs or of another shape, or scores outside [0, 1].
     """
-    import pyarrow as pa
-
     if save is not None:
         check_folder(Path(save))
     if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
@@ -70,83 +86,95 @@ def run_detector(
         raise InputError("bad seeds", field="seeds", expected=expected, got=list(seeds))
     params = params or {}
     detector = load_detector(name, **params)
+    check_device(detector, device)
     if fit_on is not None:
         check_transfer(fit_on, data, detector.needs, progress)
-    train = (fit_on or data).view("train", needs=detector.needs)
-    scored = SCORED if fit_on is None else SPLITS
-    views = [data.view(split, needs=detector.needs) for split in scored]
+    source = fit_on or data
+    learned = [source.view("train", needs=detector.needs)]
+    if _takes_tune(detector):
+        learned.append(source.view("validation", "tune", needs=detector.needs))
+    views = _views(data, detector, SCORED if fit_on is None else SPLITS, progress)
     if fit_on is not None and "interventions" in detector.needs:
-        train, views = share_interventions(train, views, progress)
-    left_out = sum(data.table("traces", split).num_rows for split in scored) - sum(map(len, views))
-    if left_out:
-        progress(f"not measured, and without a score: {left_out} traces")
-    parts: dict[str, list[NDArray]] = {}
+        learned, views = share_interventions(learned, views, progress)
+    scored = Scored()
     for seed in seeds:
-        progress(f"{name}: seed {seed}")
-        detector = load_detector(name, **params).fit(train, seed=seed)
+        label = f"{name}: seed {seed}"
+        progress(label)
+        detector = load_detector(name, **params)
+        detector.device, detector.progress = device, watch(label)
+        fit(detector, *learned, seed=seed)
+        _tell(detector, label, progress)
         if save is not None:
-            detector.fitted = {**_fitted_on(fit_on or data, train), "seed": seed}
+            detector.fitted = {**fitted_on(source, learned[0]), "seed": seed}
             detector.save(Path(save) / f"seed-{seed}")
-        for view in views:
-            columns = {"score": detector.score(view), "confidence": detector.confidence(view)}
-            parts.setdefault("trace_id", []).append(view.trace_ids.astype(object))
-            parts.setdefault("seed", []).append(np.full(len(view), seed, dtype=np.int64))
-            for field, values in columns.items():
-                if values is not None:
-                    checked = _in_unit_interval(values, len(view), name, field)
-                    parts.setdefault(field, []).append(checked)
-    about = {
-        "detector": name,
-        "revision": detector.revision,
-        "params": params,
-        **({} if fit_on is None else {"fit_on": fit_on.name}),
-        "reads_label_evidence": detector.reads_label_evidence,
-    }
-    table = pa.table({field: pa.array(np.concatenate(part)) for field, part in parts.items()})
-    return table.replace_schema_metadata({METADATA: json.dumps(about, sort_keys=True).encode()})
+        scored.add(detector, views, seed)
+    about = {} if fit_on is None else {"fit_on": fit_on.name}
+    return scored.table(detector, params=chosen_params(detector), **about)
 
 
-def _fitted_on(data: FaithShift, train: View) -> dict[str, Any]:
-    """What a saved detector says of the data it was fitted on."""
-    from faithshift_bench import __version__
-    from faithshift_bench.evaluation import data_hash
+def apply_saved(
+    name: str,
+    data: FaithShift,
+    folder: str | Path,
+    seeds: Sequence[int] | None = None,
+    *,
+    device: str = "cpu",
+    progress: Say = silent,
+) -> pa.Table:
+    """Scores from what ``run_detector(..., save=folder)`` kept, on the same data or on others.
 
-    manifest = data.manifest
-    labels = {"faithful": 1, "unfaithful": 0, "unknown": -1}
-    return {
-        "data": manifest.name,
-        "version": manifest.version,
-        "hash": data_hash(manifest.files),
-        "licence": manifest.licence,
-        "models": [model.model_id for model in manifest.models],
-        "label_rule": manifest.label_rule,
-        "traces": {name: int((train.labels == label).sum()) for name, label in labels.items()},
-        "faithshift": __version__,
-    }
+    Of the data it was fitted on, validation and test are scored; of others, every trace.
 
-
-def save_scores(table: pa.Table, path: str | Path) -> Path:
-    """Write scores as Parquet, whole or not at all.
+    Args:
+        name: the detector's name.
+        data: an open dataset.
+        folder: of the saved detectors, or of a single one.
+        seeds: which of them; all where omitted.
+        device: as of `run_detector`.
+        progress: called with a line a seed, and where something is left out.
 
     Raises:
-        InputError: as :func:`check_target` does.
+        InputError: no saved detector of that name there, no such seed, or data that it cannot read.
     """
-    import pyarrow.parquet as pq
+    from faithshift_bench.evaluation import data_hash
 
-    path = check_target(path)
-    with open_atomic(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
-    return path
+    found = load_all(folder, name, seeds)
+    scored = Scored()
+    for seed, detector in found.items():
+        check_device(detector, device)
+        detector.device = device
+        progress(f"{name}: seed {seed}, fitted on {detector.fitted.get('data', 'unknown data')}")
+        own = detector.fitted.get("hash") == data_hash(data.manifest.files)
+        views = _views(data, detector, SCORED if own else SPLITS, progress)
+        scored.add(detector, fitting_views(detector, views, data, progress), seed)
+    about = {} if own else {"fit_on": detector.fitted.get("data")}
+    return scored.table(detector, params=chosen_params(detector), **about)
 
 
-def _in_unit_interval(values: NDArray, n: int, detector: str, field: str) -> NDArray[np.float64]:
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != (n,):
-        message = "one value a trace is needed"
-        raise InputError(message, file=detector, field=field, expected=(n,), got=values.shape)
-    bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
-    if bad.size:
-        row, got = int(bad[0]), values[bad[0]]
-        message = "out of range"
-        raise InputError(message, file=detector, row=row, field=field, expected="[0, 1]", got=got)
-    return values
+def fit(detector: Detector, train: View, tune: View | None = None, *, seed: int) -> Detector:
+    """Fit, with the tune view where the detector takes one; its record becomes plain JSON."""
+    more = {} if tune is None or len(tune) == 0 else {"tune": tune}
+    detector.fit(train, seed=seed, **more)
+    detector.training = trainings.plain(detector.training, detector.name)
+    return detector
+
+
+def _takes_tune(detector: Detector) -> bool:
+    return "tune" in inspect.signature(detector.fit).parameters
+
+
+def _tell(detector: Detector, label: str, progress: Say) -> None:
+    if line := trainings.closing_line(detector.training):
+        progress(f"{label}: {line}")
+    for line in trainings.warnings(detector.training):
+        progress(f"{label}: {line}")
+
+
+def _views(
+    data: FaithShift, detector: Detector, splits: Sequence[str], progress: Say
+) -> list[View]:
+    views = [data.view(split, needs=detector.needs) for split in splits]
+    left_out = sum(data.table("traces", split).num_rows for split in splits) - sum(map(len, views))
+    if left_out:
+        progress(f"not measured, and without a score: {left_out} traces")
+    return views

@@ -40,17 +40,25 @@ def check_transfer(
         if left != right:
             message = f"descriptors of another shape than in {fitted.name}: another model's"
             raise InputError(message, file=scored.name, field=name, expected=left, got=right)
-    left_model, right_model = _reader(fitted), _reader(scored)
-    if parts and left_model != right_model:
+    tell_readers(parts, reader(fitted), reader(scored), progress)
+
+
+def tell_readers(
+    parts: Sequence[str], fitted: str, scored: str, progress: Callable[[str], None]
+) -> None:
+    """Say where descriptors come from two models, ``fitted`` and ``scored``."""
+    if parts and fitted != scored:
         progress(
             f"{' and '.join(parts)} of two models, which need not compare: fitted on those of "
-            f"{left_model}, scored on those of {right_model}"
+            f"{fitted}, scored on those of {scored}"
         )
 
 
 def share_interventions(
-    fitted: View, scored: Sequence[View], progress: Callable[[str], None] = lambda line: None
-) -> tuple[View, list[View]]:
+    fitted: Sequence[View],
+    scored: Sequence[View],
+    progress: Callable[[str], None] = lambda line: None,
+) -> tuple[list[View], list[View]]:
     """Views with the interventions alone that both datasets have.
 
     Args:
@@ -61,7 +69,7 @@ def share_interventions(
     Raises:
         InputError: they have none in common.
     """
-    left = fitted.interventions.names
+    left = fitted[0].interventions.names
     right = scored[0].interventions.names
     both = [name for name in left if name in right]
     if not both:
@@ -72,10 +80,13 @@ def share_interventions(
     if set(left) != set(right):
         dropped = ", ".join(name for name in (*left, *right) if name not in both)
         progress(f"{len(both)} interventions in common; not in both, and left out: {dropped}")
-    return fitted.with_interventions(both), [view.with_interventions(both) for view in scored]
+    left_views, right_views = (
+        [view.with_interventions(both) for view in views] for views in (fitted, scored)
+    )
+    return left_views, right_views
 
 
-def _reader(data: FaithShift) -> str:
+def reader(data: FaithShift) -> str:
     """The model whose descriptors a dataset holds."""
     measured = data.manifest.measured_with.get("model_id")
     return str(measured or ", ".join(model.model_id for model in data.manifest.models))

@@ -1,0 +1,98 @@
+"""Scores of one detector as a table: checked, seed after seed, with what made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faithshift_bench.score_files import METADATA
+from faithshift_bench.targets import check_target
+from faithshift_data.atomic import open_atomic
+from faithshift_data.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from faithshift_bench.detectors.base import Detector
+    from faithshift_data import View
+
+
+class Scored:
+    """Collects scores; every seed has to have the same columns."""
+
+    def __init__(self) -> None:
+        """No scores yet."""
+        self._parts: dict[str, list[NDArray]] = {}
+        self._training: dict[str, dict[str, Any]] = {}
+
+    def add(self, detector: Detector, views: Sequence[View], seed: int) -> None:
+        """The scores of a fitted detector on some views.
+
+        Raises:
+            InputError: scores or confidences outside [0, 1], or not one a trace.
+        """
+        for view in views:
+            columns = {"score": detector.score(view), "confidence": detector.confidence(view)}
+            self._put("trace_id", view.trace_ids.astype(object))
+            self._put("seed", np.full(len(view), seed, dtype=np.int64))
+            for field, values in columns.items():
+                if values is not None:
+                    self._put(field, _in_unit_interval(values, len(view), detector.name, field))
+        if detector.training:
+            self._training[str(seed)] = detector.training
+
+    def table(self, detector: Detector, **about: Any) -> pa.Table:
+        """Columns trace_id, seed, score and, where there is one, confidence.
+
+        Args:
+            detector: its name, revision and mark go into the metadata, with its trainings.
+            about: what else the metadata says.
+        """
+        import pyarrow as pa
+
+        said = {
+            "detector": detector.name,
+            "revision": detector.revision,
+            "n_parameters": detector.n_parameters,
+            "reads_label_evidence": detector.reads_label_evidence,
+            **({"training": self._training} if self._training else {}),
+            **about,
+        }
+        columns = {field: pa.array(np.concatenate(part)) for field, part in self._parts.items()}
+        text = json.dumps(said, sort_keys=True)
+        return pa.table(columns).replace_schema_metadata({METADATA: text.encode()})
+
+    def _put(self, field: str, values: NDArray) -> None:
+        self._parts.setdefault(field, []).append(values)
+
+
+def save_scores(table: pa.Table, path: str | Path) -> Path:
+    """Write scores as Parquet, whole or not at all.
+
+    Raises:
+        InputError: as :func:`check_target` does.
+    """
+    import pyarrow.parquet as pq
+
+    path = check_target(path)
+    with open_atomic(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+    return path
+
+
+def _in_unit_interval(values: NDArray, n: int, detector: str, field: str) -> NDArray[np.float64]:
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (n,):
+        message = "one value a trace is needed"
+        raise InputError(message, file=detector, field=field, expected=(n,), got=values.shape)
+    bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if bad.size:
+        row, got = int(bad[0]), values[bad[0]]
+        message = "out of range"
+        raise InputError(message, file=detector, row=row, field=field, expected="[0, 1]", got=got)
+    return values
