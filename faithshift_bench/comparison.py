@@ -13,6 +13,7 @@ import faithshift_bench
 from faithshift_bench.about import check_name
 from faithshift_bench.blocks import Design, block
 from faithshift_bench.core import MIN_PAIRS, Evaluation, evaluate_arrays
+from faithshift_bench.detectors.registry import CONTROLS
 from faithshift_bench.evaluation import data_hash, frame_of
 from faithshift_bench.metrics.verdicts import margin
 from faithshift_bench.options import check_whole
@@ -28,7 +29,6 @@ from faithshift_data.schema import LabelRule
 if TYPE_CHECKING:
     from faithshift_data import FaithShift
 
-CONTROLS = ("constant", "random", "length_only", "label_prior")
 CONTROL_SEEDS = (0, 1, 2, 3)
 NOTES = [
     "Verdict thresholds and certificates are frozen; the claim is about these operating points on "
@@ -88,7 +88,7 @@ def compare(
     data: str | Path | FaithShift = "mini",
     *,
     coverage: float = 0.70,
-    controls: Sequence[str] = CONTROLS,
+    controls: Sequence[str] = tuple(CONTROLS),
     names: Sequence[str] | None = None,
     alpha: float = 0.25,
     delta: float = 0.05,

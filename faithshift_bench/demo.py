@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 from faithshift_bench.board import render_board
-from faithshift_bench.detectors.registry import BUILT_IN, detector_class
+from faithshift_bench.detectors.registry import BASELINES, CONTROLS, detector_class
 from faithshift_bench.detectors.runs import run_detector, save_scores
 from faithshift_bench.evaluation import evaluate_scores
 from faithshift_bench.render import reports_html
@@ -45,7 +45,7 @@ def run_demo(
     n_resamples: int = 1000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> str:
-    """Score and evaluate every built-in detector; one whose parts the data lack is left out.
+    """Score and evaluate controls and baselines; one whose parts the data lack is left out.
 
     Writes ``report.html`` (where the extra ``report`` is installed) and
     ``scores/<detector>.parquet`` into ``out``.
@@ -68,7 +68,7 @@ def run_demo(
     dataset = open_data(data)
     need_labels(dataset)
     reports = []
-    for name in BUILT_IN:
+    for name in (*CONTROLS, *BASELINES):
         try:
             table = run_detector(name, dataset, seeds)
         except InputError as error:

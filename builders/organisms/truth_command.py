@@ -19,7 +19,7 @@ def add_command(commands: Any) -> None:
 def _truth(options: argparse.Namespace) -> int:
     import faithshift_data as fd
     from builders.organisms.truth import truth
-    from faithshift_bench.detectors import list_detectors
+    from faithshift_bench.detectors.registry import BASELINES, CONTROLS
     from faithshift_bench.studies.belief import render_moves
     from faithshift_bench.studies.truth import render_confusions
 
@@ -28,7 +28,7 @@ def _truth(options: argparse.Namespace) -> int:
             raise ValueError(f"--{name}: expected 1 or more, got {getattr(options, name)}")
     data = fd.open(options.data)
     seeds, resamples = range(options.seeds), options.resamples
-    right, moved = truth(data, list_detectors(), seeds=seeds, n_resamples=resamples)
+    right, moved = truth(data, (*CONTROLS, *BASELINES), seeds=seeds, n_resamples=resamples)
     print(
         f"{data.name} {data.manifest.version}: labels by rules and metrics, against the mechanism"
     )

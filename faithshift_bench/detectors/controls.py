@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from numbers import Real
 from typing import TYPE_CHECKING, Self
 
@@ -16,6 +17,8 @@ from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
     from faithshift_data.views import View
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Constant(Detector):
@@ -71,6 +74,28 @@ class LengthOnly(LinearDetector):
         return [Feature("length", name) for name in ("characters", "steps")]
 
 
+class EditDistance(LinearDetector):
+    """Logistic regression on how far the words of the reasoning are from those of the question.
+
+    The distance is Levenshtein's over words, divided by the longer text's count: 0 for reasoning
+    that repeats the question, 1 for reasoning that shares no word with it in order. It is measured
+    to the question, since a view names no anchor; and not to the prompt, since a prompt holds the
+    hint that labels rest on. Of long reasoning it says little more than its length.
+    """
+
+    name = "edit_distance"
+
+    def features(self, view: View) -> NDArray[np.float64]:
+        """The distance, in [0, 1]; 0 where both have no words; shape (n, 1)."""
+        found = [edit_distance(row["reasoning"] or "", row["question"]) for row in view.text]
+        return np.array(found, dtype=np.float64).reshape(-1, 1)
+
+    def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
+        from faithshift_bench.explain.inputs import Feature
+
+        return [Feature("edit distance", "to the question")]
+
+
 class LabelPrior(Detector):
     """The share of faithful train traces: what can be scored without reading a trace.
 
@@ -98,3 +123,21 @@ class LabelPrior(Detector):
 
 def _group(row: dict) -> str:
     return f"{row['model_id']} {row['answer_kind']}"
+
+
+def edit_distance(left: str, right: str) -> float:
+    """Fewest words inserted, deleted or replaced between two texts, over the longer's count.
+
+    Words are runs of letters and digits; case does not count. In [0, 1], and symmetric.
+    """
+    short, long = sorted((_WORD.findall(text.casefold()) for text in (left, right)), key=len)
+    numbers = {word: k for k, word in enumerate(dict.fromkeys(long))}
+    columns = np.array([numbers[word] for word in long], dtype=np.intp)
+    steps = np.arange(len(long) + 1)
+    row = steps
+    for word in short:
+        replaced = row[:-1] + (columns != numbers.get(word, -1))
+        row = np.concatenate([row[:1] + 1, np.minimum(row[1:] + 1, replaced)])
+        # An insertion costs one a column: the least way to each column from any one before it.
+        row = np.minimum.accumulate(row - steps) + steps
+    return float(row[-1]) / max(len(long), 1)

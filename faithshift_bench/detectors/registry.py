@@ -15,15 +15,25 @@ from faithshift_data.errors import InputError
 GROUP = "faithshift.detectors"
 
 _HERE = "faithshift_bench.detectors"
-BUILT_IN = {
+CONTROLS = {
     "constant": f"{_HERE}.controls:Constant",
     "random": f"{_HERE}.controls:Random",
     "length_only": f"{_HERE}.controls:LengthOnly",
+    "edit_distance": f"{_HERE}.controls:EditDistance",
     "label_prior": f"{_HERE}.controls:LabelPrior",
+}
+BASELINES = {
     "biasing": f"{_HERE}.biasing:Biasing",
+    "counterfactual": f"{_HERE}.counterfactual:Counterfactual",
     "hidden_state": f"{_HERE}.hidden_state:HiddenState",
     "instance_level": f"{_HERE}.instance_level:InstanceLevel",
+    "attribution": f"{_HERE}.attribution:Attribution",
 }
+ENSEMBLES = {
+    "ensemble": f"{_HERE}.ensemble:Ensemble",
+    "detectors4": f"{_HERE}.ensemble:Detectors4",
+}
+BUILT_IN = {**CONTROLS, **BASELINES, **ENSEMBLES}
 
 
 def list_detectors() -> tuple[str, ...]:
@@ -64,12 +74,20 @@ def load_detector(name: str, **params: float | int | str) -> Detector:
         InputError: no such detector, or it takes no such parameter.
     """
     made = detector_class(name)
-    accepted = inspect.signature(made).parameters
+    accepted = accepted_by(made)
     for param in params:
-        if param not in accepted:
+        if accepted is not None and param not in accepted:
             expected = ", ".join(accepted) or "no parameters"
             raise InputError("no such parameter", file=name, expected=expected, got=param)
     return made(**params)  # type: ignore[arg-type]
+
+
+def accepted_by(made: type[Detector]) -> tuple[str, ...] | None:
+    """Names of the parameters of a detector; None where it takes others' and checks by itself."""
+    found = inspect.signature(made).parameters.values()
+    if any(param.kind is param.VAR_KEYWORD for param in found):
+        return None
+    return tuple(param.name for param in found)
 
 
 def load_saved(folder: str | Path) -> Detector:

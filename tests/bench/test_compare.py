@@ -322,7 +322,7 @@ def test_controls_are_always_in_the_table(folder):
     given = run_detector("random", ds, (0,))
     found = fb.compare([run_detector("hidden_state", ds, (0,)), given], ds, n_permutations=99)
     rows = {row["detector"]: row for row in found.matched["rows"]}
-    controls = {"constant", "random", "length_only", "label_prior"}
+    controls = {"constant", "random", "length_only", "edit_distance", "label_prior"}
     assert set(rows) == {"hidden_state", "random (given)", *controls}
     assert rows["random (given)"]["n_seeds"] == 1 and rows["random"]["n_seeds"] == 4
     assert {name for name, row in rows.items() if row["control"]} == controls

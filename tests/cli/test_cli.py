@@ -14,6 +14,7 @@ import pytest
 
 import faithshift_data as fd
 from faithshift_bench.detectors import run_detector, save_scores
+from faithshift_bench.detectors.registry import BASELINES, BUILT_IN, CONTROLS, ENSEMBLES
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +82,14 @@ def test_check_says_sound_or_lists_problems(run, synthetic, tmp_path):
     assert "problem(s)" in err
 
 
-def test_detectors_lists_seven_and_marks_readers_of_label_evidence(run):
+def test_detectors_lists_all_and_marks_readers_of_label_evidence(run):
     rows = {row["name"]: row for row in json.loads(run("detectors", "--json")[1])}
-    assert len(rows) == 7
+    assert list(rows) == list(BUILT_IN)
     marked = {name for name, row in rows.items() if row["reads_label_evidence"]}
-    assert marked == {"biasing", "instance_level"}
+    assert marked == {"biasing", "counterfactual", "instance_level", *ENSEMBLES} & marked
+    assert {"biasing", "counterfactual", "instance_level", "detectors4"} <= marked
     text = run("detectors")[1]
-    assert all(f"{name} " in text for name in rows)
+    assert [line.split()[0].rstrip("*") for line in text.splitlines()[:-1]] == list(rows)
 
 
 def test_detect_writes_every_trace_of_validation_and_test_once_a_seed(run, synthetic, tmp_path):
@@ -239,8 +241,7 @@ def test_demo_prints_two_blocks_and_writes_its_files(run, synthetic, tmp_path):
     assert status == 0
     assert "At full coverage" in out
     assert "Certified at alpha 0.25" in out
-    names = {"constant", "random", "length_only", "label_prior"}
-    names |= {"biasing", "hidden_state", "instance_level"}
+    names = {*CONTROLS, *BASELINES}
     assert {path.stem for path in (out_folder / "scores").iterdir()} == names
     for name in names:
         assert out.count(f"\n{name}") >= 2
@@ -260,7 +261,7 @@ def test_demo_leaves_out_what_the_data_lack(run, synthetic, tmp_path):
     path.write_text(json.dumps(manifest))
     status, out, err = run("demo", "--data", folder, "--out", tmp_path / "out")
     assert status == 0
-    for name in ("hidden_state", "instance_level"):
+    for name in ("hidden_state", "instance_level", "attribution"):
         assert f"{name} left out: " in err
         assert f"\n{name}" not in out
     assert out.count("\nbiasing") >= 2
@@ -271,7 +272,7 @@ def test_text_detectors_find_the_planted_signal(synthetic):
     data = fd.open(synthetic)
     traces = pa.concat_tables([data.table("traces", s) for s in ("validation", "test")])
     label = dict(zip(*(traces[c].to_pylist() for c in ("trace_id", "label")), strict=True))
-    for name in ("biasing", "length_only", "hidden_state", "instance_level"):
+    for name in ("biasing", "length_only", "hidden_state", "instance_level", "counterfactual"):
         table = run_detector(name, data, (0,))
         y = np.array([-1 if label[i] is None else label[i] for i in table["trace_id"].to_pylist()])
         s = np.array(table["score"])

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from faithshift_bench.detectors import list_detectors, load_detector
+from faithshift_bench.detectors import load_detector
 from faithshift_bench.detectors.linear import sigmoid, standardise, standardiser
+from faithshift_bench.detectors.registry import BASELINES, CONTROLS
 from faithshift_data.errors import InputError
 from tests.detectors.views import make_view, profile, text_row
 
 NAMES = ("truncate@0.0", "scramble")
+QUICK = [*CONTROLS, *BASELINES]
+NETWORKS = ["counterfactual", "instance_level"]
+CONVEX = ["length_only", "edit_distance", "biasing", "hidden_state", "attribution"]
 
 
 def whole_view(n=120, seed=0, labels=None):
@@ -40,7 +44,7 @@ def auroc(scores, labels):
     return (ahead > 0).mean() + 0.5 * (ahead == 0).mean()
 
 
-@pytest.mark.parametrize("name", ["length_only", "hidden_state", "instance_level"])
+@pytest.mark.parametrize("name", ["length_only", "hidden_state", "attribution", *NETWORKS])
 def test_planted_signal_is_found_on_new_rows(name):
     detector = load_detector(name).fit(whole_view(200, seed=1), seed=0)
     new = whole_view(200, seed=2)
@@ -70,7 +74,7 @@ def test_sigmoid_does_not_overflow():
     assert sigmoid(np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
 
 
-@pytest.mark.parametrize("name", list_detectors())
+@pytest.mark.parametrize("name", QUICK)
 def test_same_seed_same_scores_and_a_round_trip_through_files(name, tmp_path):
     train, new = whole_view(seed=3), whole_view(60, seed=4)
     first = load_detector(name).fit(train, seed=5)
@@ -87,7 +91,7 @@ def test_same_seed_same_scores_and_a_round_trip_through_files(name, tmp_path):
     assert np.array_equal(scores, loaded.score(new))
 
 
-@pytest.mark.parametrize("name", ["length_only", "hidden_state", "instance_level"])
+@pytest.mark.parametrize("name", [*CONVEX, *NETWORKS])
 def test_rows_of_unknown_label_change_nothing(name):
     train = whole_view(80, seed=1)
     train.labels[60:] = -1
@@ -102,7 +106,7 @@ def test_rows_of_unknown_label_change_nothing(name):
     assert np.allclose(*scores, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["length_only", "biasing", "hidden_state", "instance_level"])
+@pytest.mark.parametrize("name", [*CONVEX, *NETWORKS])
 def test_one_class_is_refused_in_one_line(name):
     with pytest.raises(InputError, match="nothing to learn from") as caught:
         load_detector(name).fit(whole_view(20, labels=[1] * 20), seed=0)
@@ -111,7 +115,7 @@ def test_one_class_is_refused_in_one_line(name):
 
 def test_seeds_change_the_network_and_not_the_convex_fits():
     train, new = whole_view(seed=3), whole_view(60, seed=4)
-    for name, same in (("hidden_state", True), ("length_only", True), ("instance_level", False)):
+    for name, same in [(name, True) for name in CONVEX] + [(name, False) for name in NETWORKS]:
         a, b = (load_detector(name).fit(train, seed=seed).score(new) for seed in (0, 1))
         assert np.array_equal(a, b) == same, name
 
@@ -179,7 +183,7 @@ def test_a_folder_of_something_else_is_refused(damage, tmp_path):
         load_detector("hidden_state").load(folder)
 
 
-@pytest.mark.parametrize("name", [n for n in list_detectors() if n != "constant"])
+@pytest.mark.parametrize("name", [name for name in QUICK if name != "constant"])
 def test_scoring_before_fit_is_refused(name):
     with pytest.raises(InputError, match=f"{name}: fit or load it first"):
         load_detector(name).score(whole_view(8))
@@ -191,6 +195,10 @@ def test_scoring_before_fit_is_refused(name):
         ("biasing", "C", ("abc", -1, 0, float("nan"), float("inf"), [1], True, None)),
         ("hidden_state", "C", ("abc", 0)),
         ("instance_level", "hidden", ("abc", 0, -3, 1.5, float("nan"), [1], True, 10**9)),
+        ("counterfactual", "hidden", (0, "64")),
+        ("counterfactual", "vary", ("dropout", None, 0)),
+        ("attribution", "variant", ("attention", None, 1)),
+        ("attribution", "C", (0,)),
         ("constant", "value", ("abc", -0.1, 1.1, float("nan"), [1], True)),
     ],
 )

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 import faithshift_data as fd
 from builders.content import separation
-from faithshift_bench.detectors import Detector, detector_class, list_detectors, load_detector
+from faithshift_bench.detectors import Detector, load_detector
+from faithshift_bench.detectors.registry import BASELINES, CONTROLS
 from faithshift_data.views import View
 
 BEHAVIOUR = {"text", "interventions"}
 ALIKE = ("cue_removed", "paraphrase")
 NEEDS = ("text", "interventions", "descriptors", "states")
-BEHAVIOURAL = [name for name in list_detectors() if set(detector_class(name).needs) <= BEHAVIOUR]
+BEHAVIOURAL = [
+    name for name in (*CONTROLS, *BASELINES) if set(load_detector(name).needs) <= BEHAVIOUR
+]
 
 
 def rows_of(view: View, rows: NDArray[np.intp], ids: NDArray[np.str_], labels: Any = None) -> View:
@@ -88,8 +91,8 @@ def test_equal_behaviour_has_equal_scores(
 
 
 def test_the_controls_and_a_reader_of_interventions_are_among_them() -> None:
-    assert {"constant", "random", "length_only", "label_prior", "biasing"} <= set(BEHAVIOURAL)
-    assert "interventions" in detector_class("instance_level").needs
+    assert {*CONTROLS, "biasing", "counterfactual"} == set(BEHAVIOURAL)
+    assert "interventions" in load_detector("instance_level").needs
 
 
 def test_other_interventions_tell_twins_apart(
