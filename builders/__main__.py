@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Loading a model takes a second; its bar would hide the chunks'.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     try:
         return options.run(options)
     except ImportError as error:

@@ -7,14 +7,35 @@ from dataclasses import replace
 
 from builders.presets import Preset, load_preset
 from builders.sources import Item, draw_items
+from builders.sources.drawing import Drawn, draw, items_sha256
+from faithshift_data.errors import InputError
 from faithshift_data.schema import stable_id
 
 # Whose questions stand in published sets, with their labels.
 PUBLISHED = ("mini", "twelve")
 
 
+def drawn(preset: Preset) -> Drawn:
+    """The items to screen, with the rows of the preset's sources that were left out.
+
+    Raises:
+        ValueError: a source that cannot be read or has too few questions, other items than the
+            preset froze, or a secret preset without a salt.
+    """
+    if not preset.sources:
+        return Drawn(candidates(preset), {})
+    found = draw(preset.sources, preset.candidates_per_domain, preset.item_seed)
+    if found.short:
+        raise ValueError(found.short[0])
+    digest = items_sha256(found.items)
+    if preset.items_sha256 not in ("", digest):
+        frozen = preset.items_sha256
+        raise InputError("other items", field="items_sha256", expected=frozen, got=digest)
+    return found
+
+
 def candidates(preset: Preset) -> list[Item]:
-    """The items to screen; none has a pilot's question.
+    """The generated items to screen; none has a pilot's question.
 
     Those of a secret set have no question of a published one, either, and ids that follow from the
     salt: with the public ids, everybody could say which trace is whose partner, and write them all

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from builders.audit import audit_counts
-from builders.axes import language_asked, used
+from builders.axes import language_in, used
 from builders.axes.model_family import LICENCE_NOTE
 from builders.chunk import Chunk
 from builders.deltas import semantic_distances
@@ -21,6 +21,7 @@ from builders.presets import Preset
 from builders.provenance import environment
 from builders.screening import place
 from builders.sources import Item
+from builders.sources.drawing import items_sha256, origins
 from builders.weights import Weights
 from cards import dataset_card
 from faithshift_data.dataset import write_folder
@@ -28,9 +29,15 @@ from faithshift_data.measure.descriptors import manifest_entries
 from faithshift_data.schema import CONFIGS, SPLITS
 
 LICENCE = "CC-BY-4.0"
+MIXED = "mixed"
 CONTENT_NOTE = (
     "Items are written by generators and hold no personal data. What models made of them was not\n"
     "filtered, and may be wrong or repeat what they were trained on."
+)
+STATED_NOTE = (
+    "Questions are those of the sources, under their licences. What models made of them was not\n"
+    "filtered, and may be wrong or repeat what they were trained on. A source is public, and so\n"
+    "models may have seen its questions with their answers."
 )
 Table = dict[str, list[Mapping[str, Any]]]
 
@@ -51,6 +58,28 @@ class Made:
     built: Sequence[Chunk]
     screening: Mapping[str, Any]
     makers: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+
+
+def together(parts: Sequence[Made]) -> Made:
+    """What several models made of the same items, as one; counts of screening are added up."""
+    kept = {item.item_id: item for part in parts for item in part.kept}
+    screening = dict(parts[0].screening)
+    for part in parts[1:]:
+        screening["by_domain"] = _added(screening["by_domain"], part.screening["by_domain"])
+    return Made(
+        kept=[kept[name] for name in sorted(kept)],
+        screened=[chunk for part in parts for chunk in part.screened],
+        built=[chunk for part in parts for chunk in part.built],
+        screening=screening,
+        makers=[maker for part in parts for maker in part.makers],
+    )
+
+
+def _added(left: Any, right: Any) -> Any:
+    """Two nested tables of counts, added up."""
+    if not isinstance(left, Mapping):
+        return left + right
+    return {key: _added(left[key], right[key]) for key in left}
 
 
 def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) -> Path:
@@ -78,18 +107,19 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "version": preset.version,
         "preset": preset.name,
         "draw_seed": preset.draw_seed,
-        "licence": LICENCE,
+        "licence": MIXED if preset.sources else LICENCE,
         "label_rule": preset.label_rule,
-        "languages": sorted({language_asked(row["axis"]) for row in traces.values()}),
-        "notes": notes(models),
+        "languages": sorted({language_in(row) for row in traces.values()}),
+        "notes": notes(models, STATED_NOTE if preset.sources else CONTENT_NOTE),
         "models": [_model(weights) for weights in models],
-        "sources": _sources(made.kept),
+        "sources": _sources(made.kept, preset),
         "axes": _axes(preset, models),
         "counts": {"labels_by_rule": both_rules(traces, interventions)},
         "screening": {**made.screening, **_ledger(made)},
         "audit": {"rules": audit_counts(pairs)},
         "seeds": {
             "items": None if preset.secret else preset.item_seed,
+            **({"items_sha256": items_sha256(made.kept)} if preset.sources else {}),
             "pilot": preset.pilot_seed,
             "attempts": preset.attempts,
             "generation": "first 31 bits of sha256(trace_id/generate), of a later attempt k of "
@@ -116,10 +146,10 @@ def by_split(
     return tables
 
 
-def notes(models: Sequence[Weights]) -> list[str]:
-    """What the card says beside its counts."""
+def notes(models: Sequence[Weights], content: str = CONTENT_NOTE) -> list[str]:
+    """What the card says beside its counts; ``content`` is said of the questions."""
     alone = {weights.family for weights in models} == {"smollm2"}
-    said = [*(weights.remark for weights in models), CONTENT_NOTE, LICENCE_NOTE if alone else ""]
+    said = [*(weights.remark for weights in models), content, LICENCE_NOTE if alone else ""]
     return [note for note in said if note]
 
 
@@ -191,9 +221,10 @@ def _axes(preset: Preset, models: Sequence[Weights]) -> list[dict[str, str]]:
     return list(axes.values())
 
 
-def _sources(kept: Sequence[Item]) -> list[dict[str, str]]:
+def _sources(kept: Sequence[Item], preset: Preset) -> list[dict[str, str]]:
     found = sorted({(item.source, item.licence) for item in kept})
     origin = {"reasoning-gym": "PyPI package reasoning-gym, procedural tasks"}
+    origin |= origins(preset.sources)
     return [
         {"name": name, "licence": licence, "origin": origin.get(name, "generators of this project")}
         for name, licence in found

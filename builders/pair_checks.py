@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from builders.axes import language_asked
+from builders.axes import language_in
 from builders.deltas import edit_distance, jaccard_distance
 from builders.identify import language_of
 from faithshift_data.schema import Mode
@@ -68,7 +68,7 @@ def _moved(anchor: Row, partner: Row) -> bool:
 
 
 def _in_language(anchor: Row, partner: Row) -> bool:
-    return language_of(str(partner["reasoning"])) == language_asked(partner["axis"])
+    return language_of(str(partner["reasoning"])) == language_in(partner)
 
 
 def _ratio(anchor: Row, partner: Row, limits: tuple[float, float]) -> bool:

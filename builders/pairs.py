@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from builders.axes import language_asked, registry
@@ -12,7 +13,7 @@ from builders.pair_checks import check_pair
 from faithshift_data.schema import Kind, Role, stable_id
 
 Row = Mapping[str, Any]
-REPEAT = "repeat"
+REPEAT, FAMILY = "repeat", "model_family"
 
 
 def make_pairs(
@@ -54,19 +55,29 @@ class Related:
 
 
 def related(traces: Mapping[str, Row]) -> Iterator[Related]:
-    """Partners with their anchors, then repeated generations of an anchor's prompt."""
+    """Partners with their anchors, repeated generations of a prompt, and two models' answers to it.
+
+    Two models make a family pair where both wrote the clean anchor of an item themselves.
+    """
     for trace in sorted(traces.values(), key=lambda row: row["trace_id"]):
         if trace["anchor_id"] is not None:
             yield Related(trace["axis"], traces[trace["anchor_id"]], trace)
     anchors = {
-        (row["item_id"], row["condition"], row["gen_index"]): row
+        (row["item_id"], row["condition"], str(row["model_revision"]), row["gen_index"]): row
         for row in traces.values()
         if row["condition"] in ("base", "cued_base")
     }
-    for (item_id, condition, gen_index), row in sorted(anchors.items()):
-        again = anchors.get((item_id, condition, gen_index + 1))
+    for (*same, gen_index), row in sorted(anchors.items()):
+        again = anchors.get((*same, gen_index + 1))
         if again is not None:
             yield Related(REPEAT, row, again)
+    first: dict[str, list[Row]] = {}
+    for (item_id, condition, _, gen_index), row in sorted(anchors.items()):
+        if condition == "base" and gen_index == 0:
+            first.setdefault(item_id, []).append(row)
+    for rows in first.values():
+        for left, right in combinations(rows, 2):
+            yield Related(FAMILY, left, right)
 
 
 def _pair(
@@ -83,7 +94,7 @@ def _pair(
     return {
         **ids,
         "kind": str(kind),
-        "mode": "regen" if axis == REPEAT else partner["mode"],
+        "mode": "regen" if axis in (REPEAT, FAMILY) else partner["mode"],
         "item_id": anchor["item_id"],
         "split": anchor["split"],
         "anchor_label": labels[0],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import faithshift_data as fd
-from builders.axes import language_asked
+from builders.axes import language_in
 from builders.weights import Weights
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.forced import SAMPLING, answer_line, read_answer
@@ -77,7 +77,7 @@ def _ask(
     engine: TransformersEngine, trace: dict[str, Any], injected: list[str]
 ) -> list[str | None]:
     kind, prompt = trace["answer_kind"], trace["prompt"]
-    line = answer_line(kind, language_asked(trace["axis"]))
+    line = answer_line(kind, language_in(trace))
     texts = [prompt + text + line for text in (trace["reasoning"], *injected)]
     reading = read(engine, prompt + trace["reasoning"])
     said = continue_from(engine, reading, texts, SAMPLING[kind])

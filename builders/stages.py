@@ -16,8 +16,8 @@ from typing import Any
 
 from builders.axes import used
 from builders.chunk import BrokenChunk, Chunk, chunk_path, inputs_digest, load
-from builders.items import candidates
-from builders.package import Made, dropped, errors, package
+from builders.items import drawn
+from builders.package import Made, dropped, errors, package, together
 from builders.pool import BuildError, Job, Pool
 from builders.presets import Preset
 from builders.screening import select, summary, yields
@@ -52,7 +52,7 @@ def build(preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: in
         FileNotFoundError: a program that translates is not installed.
         BuildError: chunks could not be made.
     """
-    made = _make(preset, models, out, workers, WHOLE)
+    made = _make_all(preset, models, out, workers, WHOLE)
     _report(made)
     _sweep(out)
     return package(made, preset, models, out)
@@ -72,11 +72,20 @@ def build_shard(
     """
     name = f"shard {shard.index}/{shard.count}"
     try:
-        made = _make(preset, models, out, workers, shard)
+        made = _make_all(preset, models, out, workers, shard)
     except Missing as missing:
         return f"{name}: done; {missing}"
     _report(made)
     return f"{name}: done; all chunks are there, build without --shard to package them"
+
+
+def _make_all(
+    preset: Preset, models: tuple[Weights, ...], out: Path, workers: int, shard: Shard
+) -> Made:
+    """One build, or one for each model that writes all conditions, in one work folder."""
+    if not preset.all_write:
+        return _make(preset, models, out, workers, shard)
+    return together([_make(preset, (model,), out, workers, shard) for model in models])
 
 
 def _make(
@@ -85,11 +94,12 @@ def _make(
     """Screen, select, build."""
     if out.exists() and any(out.iterdir()):
         raise FileExistsError(f"{out}: exists and is not empty")
-    axes = used(preset.without, second=len(models) > 1)
+    axes = used(preset.without, second=len(models) > 1, language=preset.language)
     for language in sorted({axis.language for axis in axes.values()} - {"en"}):
         # Whether the engine is there: the hours of screening come before it is used.
         translate(["One."], language)
-    items = candidates(preset)
+    asked = drawn(preset)
+    items = asked.items
     with Pool(preset, models, workers) as pool:
         stages = _Stages(preset, models, work_folder(out), shard, pool)
         groups: list[Group] = [(group, {}) for group in _groups(items, preset.screen_chunk)]
@@ -104,7 +114,8 @@ def _make(
             for group in _groups(kept, preset.build_chunk)
         ]
         built, more = stages.run("build", groups)
-    return Made(kept, screened, built, summary(items, seen, kept), (*makers, *more))
+    screening = summary(items, seen, kept) | ({"sources": asked.ledger} if asked.ledger else {})
+    return Made(kept, screened, built, screening, (*makers, *more))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,11 @@ ENGINES = {"es": ("apertium", "eng-spa", "apt-get install apertium apertium-eng-
 _BEFORE = {"mean": "average", "Finn": "Finnq"}
 _AFTER = {"Finnq": "Finn"}
 
+
+class Lost(ValueError):
+    """A translation that lost a number or a bracketed letter."""
+
+
 _known: dict[tuple[str, str], str] = {}
 
 
@@ -25,7 +30,8 @@ def translate(texts: Sequence[str], language: str) -> list[str]:
         language: a key of ``ENGINES``.
 
     Raises:
-        ValueError: no engine for the language, or a number or bracketed letter got lost.
+        Lost: a number or bracketed letter got lost.
+        ValueError: no engine for the language.
         FileNotFoundError: the engine is not installed; the message says what to install.
     """
     if language not in ENGINES:
@@ -34,7 +40,7 @@ def translate(texts: Sequence[str], language: str) -> list[str]:
     if new:
         for text, said in zip(new, _engine(new, language), strict=True):
             if marks(text) != marks(said):
-                raise ValueError(f"translation: {text!r} became {said!r}")
+                raise Lost(f"translation: {text!r} became {said!r}")
             _known[language, text] = said
     return [_known[language, text] for text in texts]
 

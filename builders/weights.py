@@ -1,4 +1,4 @@
-"""The models of a build: the small one of ``mini``, or any Hugging Face folder."""
+"""The models of a build: the small one of ``mini``, a Hugging Face folder, or a Hub model."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import importlib.util
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
+from builders.presets.uses import HUB
 from faithshift_data.atomic import sha256_file
 from faithshift_data.measure.local_model import WEIGHTS, has_weights, model_files, revision_of
 
@@ -40,16 +41,45 @@ def load_models(names: Sequence[str]) -> tuple[Weights, ...]:
     """The models of a preset, in its order.
 
     Args:
-        names: ``smollm2``, or the path of a folder in the Hugging Face layout.
+        names: ``smollm2``, the path of a folder in the Hugging Face layout, or
+            ``ORG/NAME@COMMIT``, a model that lies in the cache of the Hub.
 
     Raises:
         ValueError: no such folder, a folder without config or weights, or one model twice.
-        FileNotFoundError: the package of ``smollm2`` is not installed.
+        FileNotFoundError: the package of ``smollm2`` is not installed, or a model of the Hub is
+            not in the cache.
     """
-    found = tuple(smollm2() if name == "smollm2" else model_folder(Path(name)) for name in names)
+    found = tuple(map(load_model, names))
     if len({weights.revision for weights in found}) < len(found):
         raise ValueError(f"models: expected different ones, got {', '.join(names)}")
     return found
+
+
+def load_model(name: str) -> Weights:
+    """One model by its name in a preset; arguments and errors as ``load_models``."""
+    if name == "smollm2":
+        return smollm2()
+    pinned = HUB.fullmatch(name)
+    return hub_model(**pinned.groupdict()) if pinned else model_folder(Path(name))
+
+
+def hub_model(repo: str, revision: str) -> Weights:
+    """A model of the Hub at a commit, as it lies in the cache; nothing is downloaded.
+
+    Raises:
+        ValueError: what lies there has no config or weights.
+        FileNotFoundError: it is not in the cache; the message says what brings it there.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        path = Path(snapshot_download(repo, revision=revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        brings = f"hf download {repo} --revision {revision}"
+        raise FileNotFoundError(f"{repo}: not in the cache of the Hub ({brings})") from None
+    found = model_folder(path)
+    return replace(found, model_id=repo, revision=revision, origin="Hugging Face Hub")
 
 
 def model_folder(path: Path) -> Weights:

@@ -27,7 +27,7 @@ class Turn:
         message: the user's turn; its first line is the question.
         cue: the cue it holds.
         opener: the first words of the assistant's turn; None for the usual ones.
-        max_tokens: the most new tokens; None for the preset's.
+        share: of the tokens that anchors may write.
         language: of the message and of the reasoning asked for.
         options: as the message prints them; None for the item's own.
     """
@@ -35,9 +35,13 @@ class Turn:
     message: str
     cue: Cue | None
     opener: str | None = None
-    max_tokens: int | None = None
+    share: float = 1.0
     language: str = "en"
     options: tuple[str, ...] | None = None
+
+    def tokens(self, most: int) -> int:
+        """The most new tokens, where anchors may write ``most``."""
+        return max(1, int(self.share * most))
 
 
 @dataclass(frozen=True)
@@ -125,15 +129,18 @@ def registry() -> dict[str, Axis]:
     return {axis.condition: axis for axis in axes}
 
 
-def used(without: Collection[str], *, second: bool) -> dict[str, Axis]:
+def used(without: Collection[str], *, second: bool, language: str = "es") -> dict[str, Axis]:
     """The axes of one build.
 
     Args:
         without: names of axes left out.
         second: whether there is a second model.
+        language: that the language axis goes into.
     """
+    from builders.axes.language import axis as into
+
     return {
-        condition: axis
+        condition: into(language) if axis.name == "language" else axis
         for condition, axis in registry().items()
         if axis.name not in without and (second or axis.model != SECOND)
     }
@@ -142,3 +149,13 @@ def used(without: Collection[str], *, second: bool) -> dict[str, Axis]:
 def language_asked(axis: str | None) -> str:
     """The language that partners on an axis reason in; English for anchors and repeats."""
     return next((made.language for made in registry().values() if made.name == axis), "en")
+
+
+def language_in(row: Mapping[str, Any]) -> str:
+    """The language that a trace was asked to reason in, by its axis and its prompt."""
+    usual = language_asked(row["axis"])
+    if usual == "en":
+        return usual
+    from builders.axes.language import asked_in
+
+    return asked_in(row["prompt"]) or usual

@@ -11,8 +11,8 @@ from builders.prompts import Cue, user_message
 from builders.sources import Item, item_rng
 from faithshift_data.schema import Kind, Mode
 
-# Half of what the anchors may write: below it, most cut reasonings have a single whole step.
-CAP_TOKENS = 40
+# Of what the anchors may write: below it, most cut reasonings have a single whole step.
+SHARE = 0.5
 
 BRIEF_FORMS = (
     "Explain your answer in at most two short sentences.",
@@ -30,7 +30,7 @@ BRIEF_FORMS = (
 
 def capped(item: Item, cue: Cue | None) -> Turn:
     """The anchor's own turn, answered within fewer tokens."""
-    return Turn(user_message(item, cue=cue), cue, max_tokens=CAP_TOKENS)
+    return Turn(user_message(item, cue=cue), cue, share=SHARE)
 
 
 def brief(item: Item, cue: Cue | None) -> Turn:

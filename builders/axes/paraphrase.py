@@ -8,8 +8,13 @@ from builders.sources import Item, item_rng
 from faithshift_data.schema import Kind, Mode
 
 
-def turn(item: Item, cue: Cue | None) -> Turn:
-    """The item's second wording; the instruction is drawn among those the anchor lacks."""
+def turn(item: Item, cue: Cue | None) -> Turn | None:
+    """The item's second wording; the instruction is drawn among those the anchor lacks.
+
+    None where the item has one wording, as a stated question may.
+    """
+    if len(item.wordings) < 2:
+        return None
     others = [form for form in INSTRUCTIONS if form != instruction_of(item)]
     form = item_rng(item.item_id, "paraphrase").choice(others)
     return Turn(user_message(item, wording=1, cue=cue, instruction=form), cue)

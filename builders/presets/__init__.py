@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+from builders.presets.uses import SourceUse, check_model, uses
 from faithshift_data.measure.local_model import DTYPES
 from faithshift_data.schema import SPLITS, LabelRule
 
 LABEL_RULES = (str(LabelRule.CONSTRUCT_CAUSAL), str(LabelRule.CONSTRUCT))
+ENGINES = ("transformers", "vllm", "openai")
 # What decides which items are asked and where they go, but not what a model says about one.
 _AROUND = (
     "name",
@@ -28,6 +31,10 @@ _AROUND = (
     "models",
     "screen_chunk",
     "build_chunk",
+    "sources",
+    "items_sha256",
+    "all_write",
+    "api_models",
 )
 
 
@@ -42,19 +49,27 @@ class Preset:
         secret: whether items and ids follow from a salt, and labels are withheld.
         pilot_seed, pilot_per_domain: the items on which prompts were chosen; never candidates.
         draw_seed: belongs to the data version; draws one calibration trace an item.
-        candidates_per_domain: items screened.
+        candidates_per_domain: items screened; of a source where there are ``sources``.
         keep_per_domain: items kept.
         shares: share of train, validation and test.
         tune_share: share of the validation items that set tau.
         label_rule: the rule that decides labels; the manifest counts both.
         cue_format: format of the cued anchors.
-        models: the writer, then optionally a second one: ``smollm2`` or a Hugging Face folder.
+        models: the writer, then optionally a second one: ``smollm2``, a Hugging Face folder, or
+            ``ORG/NAME@COMMIT`` for a model of the Hub.
         without: names of axes that are left out.
         attempts: generations tried until a trace has what it needs.
         max_tokens, temperature, top_p: sampling of the reasoning.
         writer_dtype: arithmetic in which the reasoning is written.
         reader_dtype: arithmetic in which it is read: forced answers and descriptors.
         screen_chunk, build_chunk: items a chunk; a result does not depend on the workers.
+        sources: where items come from; none for those that this project generates.
+        items_sha256: what the list of drawn items must hash to; empty while it is not frozen.
+        all_write: whether every model, of any number, writes all conditions.
+        api_models: hosted models, which have no hidden states; counted, not built.
+        engine: who writes; transformers reads in any case.
+        engine_options: arguments of the engine that writes.
+        language: of the language axis.
 
     Raises:
         ValueError: a value of the wrong type or out of range, named in one line.
@@ -83,10 +98,17 @@ class Preset:
     screen_chunk: int
     build_chunk: int
     secret: bool = False
+    sources: tuple[SourceUse, ...] = ()
+    items_sha256: str = ""
+    all_write: bool = False
+    api_models: tuple[str, ...] = ()
+    engine: str = "transformers"
+    engine_options: dict[str, Any] = field(default_factory=dict)
+    language: str = "es"
 
     def __post_init__(self) -> None:
         """Refuse what no build can be made from."""
-        for name, kind in get_type_hints(type(self)).items():
+        for name, kind in get_type_hints(type(self), globals()).items():
             value, wanted = getattr(self, name), get_origin(kind) or kind
             accepted = (int, float) if wanted is float else wanted
             _expect(name, value, wanted.__name__, isinstance(value, accepted))
@@ -94,6 +116,7 @@ class Preset:
             if wanted is int:
                 least = 0 if name.endswith("seed") or name == "pilot_per_domain" else 1
                 _expect(name, value, f"at least {least}", value >= least)
+        from builders.axes.language import LANGUAGES
         from builders.prompts import CUE_FORMATS
 
         for name, allowed in (
@@ -101,6 +124,8 @@ class Preset:
             ("cue_format", tuple(CUE_FORMATS)),
             ("writer_dtype", DTYPES),
             ("reader_dtype", DTYPES),
+            ("engine", ENGINES),
+            ("language", LANGUAGES),
         ):
             value = getattr(self, name)
             _expect(name, value, f"one of {', '.join(allowed)}", value in allowed)
@@ -112,10 +137,19 @@ class Preset:
         )
         adds_up = whole and abs(sum(self.shares.values()) - 1) < 1e-9
         _expect("shares", self.shares, f"shares of {', '.join(SPLITS)} that sum to 1", adds_up)
-        named = 1 <= len(self.models) <= 2 and all(
-            isinstance(name, str) and name for name in self.models
-        )
-        _expect("models", list(self.models), "one or two names or folders", named)
+        named = all(isinstance(name, str) and name for name in self.models) and self.models
+        several = 1 <= len(self.models) <= 2 or self.all_write
+        number = "names or folders" if self.all_write else "one or two names or folders"
+        _expect("models", list(self.models), number, bool(named) and several)
+        for name in self.models:
+            check_model(name)
+        texts = all(isinstance(name, str) and name for name in self.api_models)
+        _expect("api_models", list(self.api_models), "names", texts)
+        plain = all(isinstance(v, str | int | float | bool) for v in self.engine_options.values())
+        _expect("engine_options", self.engine_options, "a flat table", plain)
+        digest = not self.items_sha256 or re.fullmatch("[0-9a-f]{64}", self.items_sha256)
+        _expect("items_sha256", self.items_sha256, "64 hex digits", bool(digest))
+        _expect("secret", self.secret, "false with sources", not (self.secret and self.sources))
         from builders.axes import registry
 
         names = sorted({axis.name for axis in registry().values()})
@@ -130,9 +164,17 @@ class Preset:
         )
 
     def generation(self) -> Mapping[str, Any]:
-        """The fields that decide what models say about a given item; empty ones say nothing."""
-        fields_ = asdict(self).items()
-        return {key: value for key, value in fields_ if key not in _AROUND and value != ()}
+        """The fields that decide what models say about a given item.
+
+        Empty ones say nothing, and neither do those that are as they are where no preset names
+        them: a field that is new changes no digest of a preset that does without it.
+        """
+        unsaid = {
+            each.name
+            for each in fields(self)
+            if each.name in _AROUND or getattr(self, each.name) in ((), _default(each))
+        }
+        return {key: value for key, value in asdict(self).items() if key not in unsaid}
 
 
 def load_preset(name: str) -> Preset:
@@ -150,16 +192,21 @@ def load_preset(name: str) -> Preset:
         data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise ValueError(f"{path.name}: not a TOML file: {error}") from None
-    known_keys = {field.name: field.default is MISSING for field in fields(Preset)}
+    known_keys = {each.name: _default(each) is MISSING for each in fields(Preset)}
     needed = {name for name, required in known_keys.items() if required}
     for key in sorted((needed - set(data)) | (set(data) - set(known_keys))):
         problem = "missing" if key in needed else "unknown"
         raise ValueError(f"{path.name}: {problem} key {key!r}")
-    data |= {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
     try:
+        data["sources"] = uses(data.get("sources", []))
+        data |= {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
         return Preset(**data)
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
+
+
+def _default(each: Field[Any]) -> Any:
+    return each.default if each.default_factory is MISSING else each.default_factory()
 
 
 def _expect(name: str, value: object, expected: str, good: bool) -> None:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from string import ascii_uppercase
 
 from faithshift_data.schema import stable_id
 
-LETTERS = "ABCDEFGHIJ"
+LETTERS = ascii_uppercase
 
 
 @dataclass(frozen=True)

@@ -156,12 +156,12 @@ def test_a_cap_asks_the_same_and_allows_less() -> None:
     cue = make_cue(LETTER, "tag")
     turn = budget.capped(LETTER, cue)
     assert turn.message == user_message(LETTER, cue=cue)
-    assert turn.max_tokens == budget.CAP_TOKENS < 80
+    assert turn.tokens(80) == 40
 
 
 def test_brief_replaces_the_instruction_alone() -> None:
     turn = budget.brief(LETTER, None)
-    assert turn.max_tokens is None
+    assert turn.tokens(80) == 80
     (form,) = [form for form in budget.BRIEF_FORMS if form in turn.message]
     assert turn.message == user_message(LETTER).replace(instruction_of(LETTER), form)
 
@@ -210,9 +210,16 @@ def test_language_without_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert language.turn(NUMBER, None) is not None
 
 
-@pytest.mark.parametrize("text", [*language.INSTRUCTIONS["es"], *language.OPENERS.values()])
-def test_spanish_forms_are_spanish(text: str) -> None:
-    assert language_of(text) == "es"
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (code, text)
+        for code in language.LANGUAGES
+        for text in (*language.INSTRUCTIONS[code], language.OPENERS[code])
+    ],
+)
+def test_forms_are_in_their_language(code: str, text: str) -> None:
+    assert language_of(text) == code
 
 
 @pytest.mark.parametrize("text", [*INSTRUCTIONS, *budget.BRIEF_FORMS, OPENER])

@@ -156,7 +156,7 @@ def test_the_digest_follows_from_all_that_rows_follow_from(monkeypatch) -> None:
                 "max_tokens": 81,
                 "temperature": 0.71,
                 "top_p": 0.96,
-                "writer_dtype": "float32",
+                "writer_dtype": "bfloat16",
                 "reader_dtype": "bfloat16",
             }.items()
         ),
@@ -166,6 +166,29 @@ def test_the_digest_follows_from_all_that_rows_follow_from(monkeypatch) -> None:
     monkeypatch.setattr(chunks, "engine_versions", lambda: {"torch": "0"})
     changed.append(digest())
     assert len({before, *changed}) == len(changed) + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "recorded"),
+    [
+        ("mini", "screen", "5a4787b3d3a7624c6ba7f4c72a6fac43a13bd93affa8bfa6367d42574d4c3b4c"),
+        ("mini", "build", "ad5e4f61ff22ed8e23832773e91ece571468c39fc24f59156313081db659b0b9"),
+        ("twelve", "build", "495f5baad1a6f810b3d3687b5de1320c92dd512a2ceeb22baab9a44913d7e8a6"),
+    ],
+)
+def test_builds_that_were_begun_before_are_taken_up(
+    name: str, method: str, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "CODE_VERSION", 2)
+    monkeypatch.setattr(chunks, "engine_versions", lambda: {"engine": "1"})
+    model = Weights(Path("m"), "org/m", "r1", "f", "l", "o")
+    number = Question(("How many?", "What number?"), "7", ("8", "9"))
+    choice = Question(("Which?", "Which one?"), "right", ("w1", "w2", "w3"))
+    items = [
+        make_item("word_problems", "s", "t", number, "CC0"),
+        make_item("commonsense", "s", "t", choice, "CC0"),
+    ]
+    assert inputs_digest(method, load_preset(name), [model], items, {}) == recorded
 
 
 def test_the_digest_does_not_follow_from_what_lies_around() -> None:

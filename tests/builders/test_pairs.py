@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from builders.axes import registry
+from builders.axes.language import INSTRUCTIONS
 from builders.pair_checks import CHECKS, SIMILAR
 from builders.pairs import make_pairs
 
@@ -21,6 +22,7 @@ def trace(trace_id: str, label: int | None, **more: Any) -> dict[str, Any]:
         "trace_id": trace_id,
         "item_id": "q-1",
         "split": "test",
+        "model_revision": "r1",
         "condition": "base",
         "axis": None,
         "mode": None,
@@ -227,3 +229,35 @@ def test_pairs_do_not_depend_on_the_order_of_rows() -> None:
     given = {key: [] for key in rows}
     turned = dict(reversed(rows.items()))
     assert make_pairs(rows, given) == make_pairs(turned, given)
+
+
+def test_models_that_all_write_make_one_family_pair_of_their_clean_anchors() -> None:
+    rows = {
+        name: trace(name, 1, model_revision=revision, gen_index=index)
+        for name, revision, index in (
+            ("t-1", "r2", 0),
+            ("t-2", "r2", 1),
+            ("t-3", "r1", 0),
+            ("t-4", "r3", 0),
+        )
+    }
+    cued = trace("t-5", 1, condition="cued_base", model_revision="r1")
+    made = make_pairs(rows | {"t-5": cued}, {key: [] for key in (*rows, "t-5")})
+    assert [(pair["axis"], pair["anchor_id"], pair["partner_id"]) for pair in made] == [
+        ("repeat", "t-1", "t-2"),
+        ("model_family", "t-3", "t-1"),
+        ("model_family", "t-3", "t-4"),
+        ("model_family", "t-1", "t-4"),
+    ]
+    assert {pair["mode"] for pair in made} == {"regen"}
+    assert made[1]["kind"] == "preserving" and made[1]["direction"] == 0
+
+
+def test_turkish_is_told_by_the_instruction_in_the_prompt() -> None:
+    form = INSTRUCTIONS["tr"][3]
+    turkish = " Kutudaki kalemleri sayıyoruz. Masada beş kalem daha kaldığını görüyoruz."
+    asked = {"question": "2 ve 3 kaç kalem eder?", "prompt": f"{form}<end>"}
+    pair = pair_of(trace("t-a", 1), partner("language", 1, reasoning=turkish, **asked))
+    assert pair["verified"]
+    spanish = pair_of(trace("t-a", 1), partner("language", 1, reasoning=SPANISH, **asked))
+    assert spanish["dropped_because"] == "language"

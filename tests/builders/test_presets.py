@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +67,27 @@ def test_a_written_preset_comes_back(tmp_path: Path) -> None:
         ("shares", {"train": 0.5, "validation": 0.5, "test": 0.5}, "that sum to 1"),
         ("shares", {"train": "x", "validation": 0, "test": 0}, "shares: expected"),
         ("keep_per_domain", 10**6, "keep_per_domain: expected at most candidates_per_domain"),
+        ("engine", "tgi", "engine: expected one of transformers, vllm, openai"),
+        ("engine_options", {"a": [1]}, "engine_options: expected a flat table"),
+        ("language", "de", "language: expected one of es, tr"),
+        ("models", ["Qwen/Qwen3-1.7B@main"], "models: expected ORG/NAME@COMMIT with 40 hex digits"),
+        ("items_sha256", "abc", "items_sha256: expected 64 hex digits, got 'abc'"),
+        ("api_models", [""], "api_models: expected names, got ['']"),
+        ("sources", "gsm8k", "sources: expected a list of tables, got 'gsm8k'"),
+        ("sources", [{"items": 3}], "sources: missing key 'name'"),
+        ("sources", [{"name": "gsm9k"}], "sources: name: expected one of bbh, commonsense_qa, "),
+        ("sources", [{"name": "bbh", "rows": 1}], "sources: unknown key 'rows', expected name, "),
+        ("sources", [{"name": "bbh", "items": -1}], "sources: bbh: items: expected a number from"),
+        ("sources", [{"name": "bbh", "items": True}], "sources: bbh: items: expected a number"),
+        ("sources", [{"name": "bbh", "path": 3}], "sources: bbh: path: expected a text, got 3"),
+        ("sources", [{"name": "bbh", "tasks": "a"}], "sources: bbh: tasks: expected a list"),
+        ("sources", [{"name": "bbh", "revision": "v1"}], "sources: bbh: revision: expected 40 hex"),
+        ("sources", [{"name": "jsonl"}], "sources: jsonl: path: expected a file of questions"),
+        (
+            "sources",
+            [{"name": "jsonl", "path": "q", "revision": "a" * 40}],
+            "sources: jsonl: revision: expected none: it has no commits",
+        ),
         ("attempts", None, "missing key 'attempts'"),
         ("surprise", 1, "unknown key 'surprise'"),
     ],
@@ -87,7 +108,10 @@ def test_no_toml_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_new_field_counts_as_part_of_what_models_say_unless_listed() -> None:
-    around = {field.name for field in fields(Preset)} - set(load_preset("twelve").generation())
+    preset = replace(
+        load_preset("twelve"), engine="vllm", engine_options={"context": 4096}, language="tr"
+    )
+    around = {field.name for field in fields(Preset)} - set(preset.generation())
     assert around == {
         "name",
         "version",
@@ -103,4 +127,21 @@ def test_a_new_field_counts_as_part_of_what_models_say_unless_listed() -> None:
         "models",
         "screen_chunk",
         "build_chunk",
+        "sources",
+        "items_sha256",
+        "all_write",
+        "api_models",
+    }
+
+
+def test_what_older_presets_do_without_says_nothing() -> None:
+    assert set(load_preset("mini").generation()) == {
+        "attempts",
+        "cue_format",
+        "label_rule",
+        "max_tokens",
+        "reader_dtype",
+        "temperature",
+        "top_p",
+        "writer_dtype",
     }

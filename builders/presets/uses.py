@@ -1,0 +1,99 @@
+"""What a preset says of the sources of its items and of its models, checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[0-9a-f]{40})")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True)
+class SourceUse:
+    """One source of a preset.
+
+    Attributes:
+        name: a source of ``builders/sources``.
+        items: how many; 0 for the preset's ``candidates_per_domain``.
+        revision: a commit of the Hub other than the one the source is pinned to.
+        path: a local copy: a folder of the Hub's shape, or a file of questions.
+        licence: of own questions; a source of the Hub has its own.
+        options: take only questions with exactly so many options; 0 for all.
+        tasks: take only these parts of the source; none for all.
+
+    Raises:
+        ValueError: a value that is not of its kind, named in one line.
+    """
+
+    name: str
+    items: int = 0
+    revision: str = ""
+    path: str = ""
+    licence: str = ""
+    options: int = 0
+    tasks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no items can be drawn from."""
+        from builders.sources.known import known
+
+        sources = known()
+        _expect("name", self.name, f"one of {', '.join(sorted(sources))}", self.name in sources)
+        for key in ("items", "options"):
+            value = getattr(self, key)
+            good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            self._need(key, "a number from 0 on", good)
+        for key in ("revision", "path", "licence"):
+            self._need(key, "a text", isinstance(getattr(self, key), str))
+        texts = isinstance(self.tasks, tuple) and all(isinstance(each, str) for each in self.tasks)
+        self._need("tasks", "a list of names", texts)
+        pinned = sources[self.name].revision
+        commit = COMMIT.fullmatch(self.revision) is not None
+        self._need("revision", "40 hex digits, a commit", not self.revision or commit)
+        self._need("revision", "none: it has no commits", not self.revision or bool(pinned))
+        if self.name == "jsonl":
+            self._need("path", "a file of questions", bool(self.path))
+
+    def _need(self, key: str, expected: str, good: bool) -> None:
+        _expect(f"{self.name}: {key}", getattr(self, key), expected, good)
+
+
+def uses(tables: Any) -> tuple[SourceUse, ...]:
+    """The sources of a preset from its ``sources`` key.
+
+    Raises:
+        ValueError: not a list of tables, an unknown key, or a value that is not of its kind.
+    """
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise ValueError(f"sources: expected a list of tables, got {tables!r}")
+    allowed = [field.name for field in fields(SourceUse)]
+    found = []
+    for table in tables:
+        for key in table:
+            if key not in allowed:
+                raise ValueError(f"sources: unknown key {key!r}, expected {', '.join(allowed)}")
+        if "name" not in table:
+            raise ValueError("sources: missing key 'name'")
+        values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+        try:
+            found.append(SourceUse(**values))
+        except ValueError as error:
+            raise ValueError(f"sources: {error}") from None
+    return tuple(found)
+
+
+def check_model(name: str) -> None:
+    """Refuse a model of the Hub that is not pinned to a commit.
+
+    Raises:
+        ValueError: an ``@`` without a commit behind it.
+    """
+    if "@" in name and not HUB.fullmatch(name):
+        raise ValueError(f"models: expected ORG/NAME@COMMIT with 40 hex digits, got {name!r}")
+
+
+def _expect(name: str, value: object, expected: str, good: bool) -> None:
+    if not good:
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")
