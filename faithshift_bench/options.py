@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,13 +32,46 @@ def check_whole(name: str, value: Any, least: int = 0) -> None:
         raise InputError("bad value", field=name, expected=expected, got=value)
 
 
-def check_number(name: str, value: Any, *, above: float, most: float, whole: bool = False) -> None:
-    """Refuse what is no (whole) number over ``above`` and at most ``most``; NaN is refused."""
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float,
+    whole: bool = False,
+) -> None:
+    """Refuse what is no (whole) number from one to another; NaN is refused.
+
+    Args:
+        name: of the parameter.
+        value: of the parameter.
+        above: it has to be larger than this.
+        least: it has to be this or more.
+        most: it has to be this or less.
+        whole: refuse fractions.
+    """
     kind = Integral if whole else Real
     number = isinstance(value, kind) and not isinstance(value, bool)
-    if not (number and above < float(value) <= most):
-        expected = f"a {'whole ' * whole}number over {above:g}, at most {most:g}"
+    low = above is None or (number and float(value) > above)
+    low = low and (least is None or (number and float(value) >= least))
+    if not (number and low and float(value) <= most):
+        start = f"over {above:g}" if above is not None else f"of {least:g} or more"
+        expected = f"a {'whole ' * whole}number {start}, at most {most:g}"
         raise InputError("bad parameter", field=name, expected=expected, got=value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse what is not one of some names."""
+    if value not in choices:
+        expected = ", ".join(choices)
+        raise InputError("bad parameter", field=name, expected=expected, got=value)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise InputError("bad parameter", field=name, expected="true or false", got=value)
 
 
 def parse_seeds(text: str) -> list[int]:

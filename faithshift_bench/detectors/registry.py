@@ -29,11 +29,15 @@ BASELINES = {
     "instance_level": f"{_HERE}.instance_level:InstanceLevel",
     "attribution": f"{_HERE}.attribution:Attribution",
 }
+SIFT = {
+    "sift_t7": f"{_HERE}.sift.detector:SiftT7",
+    "sift_small": f"{_HERE}.sift.detector:SiftSmall",
+}
 ENSEMBLES = {
     "ensemble": f"{_HERE}.ensemble:Ensemble",
     "detectors4": f"{_HERE}.ensemble:Detectors4",
 }
-BUILT_IN = {**CONTROLS, **BASELINES, **ENSEMBLES}
+BUILT_IN = {**CONTROLS, **BASELINES, **SIFT, **ENSEMBLES}
 
 
 def list_detectors() -> tuple[str, ...]:

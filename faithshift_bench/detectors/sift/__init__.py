@@ -1,0 +1,1 @@
+"""SIFT: a shift-invariant trajectory detector, its objectives and its trainer."""
