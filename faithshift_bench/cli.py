@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from faithshift_bench.commands import data, demo, detect, evaluate, measure, metric, paper
+from faithshift_bench.commands import agree, data, demo, detect, evaluate, measure, metric, paper
 from faithshift_data.errors import InputError
 
 COMMANDS = (
@@ -25,6 +25,8 @@ COMMANDS = (
     detect.detect,
     evaluate.evaluate,
     evaluate.compare,
+    agree.agree,
+    agree.lint_claim,
     metric.install_metric,
     paper.paper_check,
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from faithshift_data.atomic import is_free
 from faithshift_data.errors import InputError
 from faithshift_data.manifest import MANIFEST
 
@@ -58,6 +59,19 @@ def check_target(path: str | Path) -> Path:
         raise InputError("is a folder", file=path, expected="a file")
     check_folder(path.parent)
     return path
+
+
+def check_free(folder: str | Path) -> Path:
+    """The folder, if a new one could be written there; asked before anything is computed.
+
+    Raises:
+        InputError: it holds something, is a file, or cannot be made.
+    """
+    folder = Path(folder)
+    if not is_free(folder):
+        raise InputError("already exists", file=folder, expected="a new or empty folder")
+    check_folder(folder.parent)
+    return folder
 
 
 def check_folder(folder: Path) -> None:

@@ -1,0 +1,291 @@
+"""Every table of a comparison of metrics, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from faithshift_bench.agreement.analysis import Agreements
+from faithshift_bench.agreement.health import Share
+from faithshift_bench.agreement.ranking import LEVELS, Ranking, RankTau
+from faithshift_bench.agreement.tables import Cell, Table
+from faithshift_bench.agreement.traces import GROUP
+
+
+def tables_of(made: Agreements) -> list[Table]:
+    """Every table that has rows, in the order of the page."""
+    makers = (
+        _hypotheses,
+        _scores,
+        _taus,
+        _reversals,
+        _preferences,
+        _traces,
+        _mean_kappas,
+        _truncation,
+        _judges,
+        _judge_scores,
+        _swaps,
+        _elicitation,
+        _variants,
+        _models,
+        _repeats,
+        _excluded,
+        _curves,
+        _settings,
+        _amendments,
+    )
+    return [table for table in (make(made) for make in makers) if table.rows]
+
+
+def sheet_of(made: Agreements) -> Table:
+    """The sheet of disagreements, to be read by hand."""
+    rows = tuple(tuple(asdict(each).values()) for each in made.sheet)
+    columns = ("model", "question_id", "first", "first_verdict", "second", "second_verdict",
+               "reference", "answer", "reasoning")  # fmt: skip
+    note = "Traces on which two verdicts are yes and no; who is right is for a reader to say."
+    return Table("disagreements", "Disagreements of judges", columns, rows, note)
+
+
+def _hypotheses(made: Agreements) -> Table:
+    rows = []
+    for each in made.hypotheses:
+        late = " (statistic chosen afterwards)" if each.hypothesis.post_hoc else ""
+        for part in each.parts:
+            e = part.estimate
+            ends = (e.low, e.high) if e.defined else None
+            rows.append((each.hypothesis.id + late, each.outcome, part.quantity, part.unit,
+                         e.value, ends, part.outcome))  # fmt: skip
+    columns = ("hypothesis", "outcome", "quantity", "of", "value", "95%", "part")
+    note = f"Prespecified; sha256 of their file {made.hypotheses_sha256}."
+    return Table("hypotheses", "Hypotheses", columns, tuple(rows), note)
+
+
+def _scores(made: Agreements) -> Table:
+    rows = [("all traces", *row) for each in made.rankings.values() for row in _rank_rows(each)]
+    rows += [("common traces", *row) for each in made.common.values() for row in _rank_rows(each)]
+    columns = ("on", "metric", "variant", "model", "score", "95%", "traces", "rank", "why not")
+    note = (
+        "Higher is more faithful in the metric's own sense. Common traces are those that all three "
+        "metrics count. An interval resamples questions."
+    )
+    return Table("scores", "Scores", columns, tuple(rows), note)
+
+
+def _taus(made: Agreements) -> Table:
+    rows = [("all traces", *_tau_row(tau)) for tau in made.taus]
+    rows += [("common traces", *_tau_row(tau)) for tau in made.common_taus]
+    columns = ("on", "metric", "metric", "tau-b", "95%", "p", "models", "why not")
+    note = "The interval resamples questions and takes the models as given; p permutes the models."
+    return Table("rank_agreement", "Do the rankings agree?", columns, tuple(rows), note)
+
+
+def _reversals(made: Agreements) -> Table:
+    rows = tuple(
+        (r.higher, r.lower, r.first_metric, r.first_share, r.second_metric, 1 - r.second_share)
+        for r in made.reversals
+    )
+    columns = ("model", "against", "preferred by", "share", "not by", "share")
+    level = made.plan.settings.reversal_level
+    note = f"Share of resamples that prefer the first model; both sides at level {level:g} or over."
+    return Table("reversals", "Pairs of models that reverse", columns, rows, note)
+
+
+def _preferences(made: Agreements) -> Table:
+    sides = list(made.preferences.values())
+    rows = tuple(
+        (pair[0].first, pair[0].second, *(each.value for each in pair))
+        for pair in zip(*sides, strict=True)
+    )
+    columns = ("model", "against", *made.preferences)
+    note = "Share of resamples in which the first model scores higher, ties half."
+    return Table("preferences", "Which model each metric prefers", columns, rows, note)
+
+
+def _curves(made: Agreements) -> Table:
+    rows = tuple(
+        (level, *(curve.counts[k] for curve in made.curves)) for k, level in enumerate(LEVELS)
+    )
+    columns = ("level", *(f"{curve.first} / {curve.second}" for curve in made.curves))
+    pairs = made.curves[0].n_pairs if made.curves else 0
+    note = f"Of {pairs} pairs of models."
+    return Table("reversal_curve", "Reversals at every level", columns, rows, note)
+
+
+def _traces(made: Agreements) -> Table:
+    rows = []
+    for each in made.traces:
+        found = each.agreement
+        kind = "subject" if each.over == GROUP else each.over
+        rows.append((each.first, each.second, kind, each.unit, found.kappa.value, each.interval,
+                     found.ac1.value, found.observed, *each.faithful, found.n,
+                     found.kappa.reason or ("one-sided" if found.saturated else "")))  # fmt: skip
+    columns = ("metric", "metric", "over", "unit", "kappa", "95%", "AC1", "raw", "faithful by 1st",
+               "by 2nd", "traces", "note")  # fmt: skip
+    cut = made.plan.settings.trace_cut
+    note = (
+        f"A trace is faithful by early answering if its answer at {cut:g}% is not the final one. "
+        "Where one verdict prevails (one-sided), kappa is low whatever the metrics do."
+    )
+    return Table("trace_agreement", "Do they agree on single traces?", columns, tuple(rows), note)
+
+
+def _mean_kappas(made: Agreements) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (each.model, each.model_type, each.value, None, each.n_pairs, each.n_dropped)
+        for each in made.mean_kappas
+    ]
+    gap = made.type_difference
+    if gap.value is not None:
+        rows.append(("instruct less thinking", "", gap.value, gap.interval, None, None))
+    columns = ("model", "type", "mean kappa", "95%", "pairs of metrics", "undefined, dropped")
+    note = gap.reason or "The difference of types is a statistic chosen after the data."
+    return Table("mean_kappa", "Mean kappa of each model", columns, tuple(rows), note)
+
+
+def _truncation(made: Agreements) -> Table:
+    rows = tuple(
+        (r.metric, r.outcome, r.tau, r.shift, r.n_questions, r.least, r.most, r.reason or "")
+        for r in made.truncation
+    )
+    columns = ("metric", "outcome", "tau-b", "most ranks moved", "questions", "least traces",
+               "most traces", "why")  # fmt: skip
+    s = made.plan.settings
+    note = (
+        "Rankings without the questions on which some model's trace was cut off; robust at tau-b "
+        f"{s.robust_tau:g} or over and no model moving more than {s.robust_shift:g} rank."
+    )
+    return Table("truncation", "Without truncated traces", columns, rows, note)
+
+
+def _judges(made: Agreements) -> Table:
+    rows = tuple(
+        (each.judge, each.validation, each.reference.kappa.value, each.interval,
+         each.reference.ac1.value, each.reference.observed, each.reference.n,
+         each.no_verdict, *each.counts.values())
+        for each in made.judges
+    )  # fmt: skip
+    counts = tuple(made.judges[0].counts) if made.judges else ()
+    columns = ("judge", "validation", "kappa", "95%", "AC1", "raw", "labels", "no verdict", *counts)
+    mark = made.plan.settings.judge_kappa
+    note = (
+        f"Against reference labels; passed where the whole interval of kappa is {mark:g} or over."
+    )
+    return Table("judges", "Judges", columns, rows, note)
+
+
+def _judge_scores(made: Agreements) -> Table:
+    if len(made.judge_rankings) < 2:
+        return Table("judge_scores", "", (), ())
+    rows = tuple(row for each in made.judge_rankings.values() for row in _rank_rows(each))
+    columns = ("judge", "variant", "model", "score", "95%", "traces", "rank", "why not")
+    return Table("judge_scores", "Biasing features under each judge", columns, rows)
+
+
+def _swaps(made: Agreements) -> Table:
+    rows = tuple(
+        (each.first, each.second, each.tau.value, each.tau.interval, each.agreement.kappa.value,
+         each.interval, each.agreement.ac1.value, each.agreement.observed, each.agreement.n)
+        for each in made.swaps
+    )  # fmt: skip
+    columns = ("judge", "judge", "tau-b", "95%", "kappa", "95%", "AC1", "raw", "traces")
+    note = "tau-b of the two rankings by biasing features, and agreement on the same traces."
+    return Table("judge_swap", "Changing the judge alone", columns, rows, note)
+
+
+def _elicitation(made: Agreements) -> Table:
+    effects = {each.model: each for each in made.elicitation.effects}
+    rows = []
+    for each in made.elicitation.followed:
+        cue = "with" if each.cued else "without"
+        effect = effects[each.model] if each.cued else None
+        rows.append((each.model, cue, each.value, each.interval, each.n, each.n_regenerated,
+                     each.n_without, effect.value if effect else None,
+                     effect.interval if effect else None))  # fmt: skip
+    columns = ("model", "cue", "followed", "95%", "answers", "reasoned anew", "no answer",
+               "difference", "95%")  # fmt: skip
+    note = "Reasoning for a wrong option was injected; how often the answer is that option."
+    return Table(
+        "elicitation", "With and without the cue for an answer", columns, tuple(rows), note
+    )
+
+
+def _variants(made: Agreements) -> Table:
+    rows = tuple(row for each in made.variants.values() for row in _rank_rows(each))
+    columns = ("metric", "variant", "model", "score", "95%", "traces", "rank", "why not")
+    return Table("variants", "The same metrics as others compute them", columns, rows)
+
+
+def _models(made: Agreements) -> Table:
+    rows = tuple(
+        (h.model, h.model_type, *_share(h.accuracy), _yes(h.in_band), *_share(h.flipped),
+         *_share(h.truncated), _yes(h.over_cap), h.unstated.value)
+        for h in made.health
+    )  # fmt: skip
+    columns = ("model", "type", "accuracy", "95%", "in band", "flipped", "95%", "truncated", "95%",
+               "over cap", "no explicit answer")  # fmt: skip
+    note = (
+        "Accuracy is of explicit baseline answers; flipped: the hint moved the answer to its own."
+    )
+    return Table("models", "Models", columns, rows, note)
+
+
+def _repeats(made: Agreements) -> Table:
+    rows = tuple(
+        (r.model, r.run, *_share(r.same_answer), r.same_answer.n, r.same_text.value, r.same_text.n)
+        for r in made.repeats
+    )
+    columns = ("model", "run", "same answer", "95%", "rows", "same text", "texts")
+    return Table("repeats", "The same model run again", columns, rows)
+
+
+def _excluded(made: Agreements) -> Table:
+    rows = tuple(
+        (metric, each.model, why, n)
+        for metric, ranking in made.rankings.items()
+        for each in ranking.models
+        for why, n in each.excluded.items()
+    )
+    columns = ("metric", "model", "why", "traces")
+    note = "Every trace is counted or excluded for one reason."
+    return Table("excluded", "What does not count, and why", columns, rows, note)
+
+
+def _settings(made: Agreements) -> Table:
+    plan = made.plan
+    rows = tuple((name, _setting(value)) for name, value in asdict(plan.settings).items())
+    note = f"Fixed in {plan.source}; sha256 {plan.sha256}."
+    return Table("settings", "Settings", ("setting", "value"), rows, note)
+
+
+def _amendments(made: Agreements) -> Table:
+    rows = tuple(
+        (a.date, a.field, _setting(a.before), _setting(a.to), a.reason, _yes(a.after_scores))
+        for a in made.plan.amendments
+    )
+    columns = ("date", "setting", "before", "now", "reason", "after scores were seen")
+    return Table("amendments", "Amendments", columns, rows)
+
+
+def _rank_rows(ranking: Ranking) -> Iterator[tuple[Cell, ...]]:
+    for each in ranking.models:
+        yield (ranking.metric, ranking.variant, each.model, each.value, each.interval, each.n,
+               each.rank, each.reason or "")  # fmt: skip
+
+
+def _tau_row(tau: RankTau) -> tuple[Cell, ...]:
+    why = tau.reason or (tau.p_reason if tau.p is None else "") or ""
+    return (tau.first, tau.second, tau.value, tau.interval, tau.p, tau.n, why)
+
+
+def _share(share: Share) -> tuple[Cell, Cell]:
+    return share.value, share.interval
+
+
+def _yes(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: "unknown"}[value]
+
+
+def _setting(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)

@@ -1,0 +1,204 @@
+"""What is fixed before scores are seen, the hash of it, and the log of what was changed later."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from faithshift_bench.agreement.metrics import METRICS, VARIANTS
+from faithshift_data.errors import InputError
+
+PREREGISTRATION, AMENDMENTS = "preregistration.toml", "amendments.toml"
+LOG_FIELDS = {"date": str, "field": str, "to": object, "reason": str, "after_scores": bool}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How metrics are compared; ``preregistration.toml`` says what each field means."""
+
+    variants: tuple[str, ...]
+    trace_cut: float
+    min_traces: int
+    n_resamples: int
+    seed: int
+    reversal_level: float
+    judge: str
+    elicitation: str
+    judge_kappa: float
+    robust_tau: float
+    robust_shift: float
+    accuracy_band: tuple[float, float]
+    truncation_cap: float
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A setting that was changed after it had been fixed.
+
+    ``after_scores``: whether a score had been seen; None where nobody said, as on a command line.
+    """
+
+    date: str
+    field: str
+    before: Any
+    to: Any
+    reason: str
+    after_scores: bool | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings in force, where they were fixed, and how they came about.
+
+    Attributes:
+        settings: after all amendments.
+        source: the study's own preregistration, or "as shipped".
+        sha256: of that file, hex; an amendment does not change it.
+        amendments: in the order of their file; then what the command line set.
+    """
+
+    settings: Settings
+    source: str
+    sha256: str
+    amendments: tuple[Amendment, ...]
+
+    def amend(self, field: str, to: Any, reason: str) -> Plan:
+        """The same plan with a setting changed, and the change in the log.
+
+        Raises:
+            InputError: a value out of range.
+        """
+        before = getattr(self.settings, field)
+        if before == to:
+            return self
+        settings = _settings({field: to}, self.settings, reason)
+        entry = Amendment("", field, before, getattr(settings, field), reason, None)
+        return replace(self, settings=settings, amendments=(*self.amendments, entry))
+
+
+def read_settings(folder: str | Path | None = None) -> Plan:
+    """The plan of a study: its own, or the shipped one.
+
+    Args:
+        folder: where ``preregistration.toml`` and ``amendments.toml`` may lie; None: nowhere.
+
+    Raises:
+        InputError: a file that is not TOML, an unknown field, or a value out of range.
+    """
+    shipped = (files("faithshift_bench.agreement") / PREREGISTRATION).read_bytes()
+    base = _settings(_parse(shipped, PREREGISTRATION), None, PREREGISTRATION)
+    plan = Plan(base, "as shipped", hashlib.sha256(shipped).hexdigest(), ())
+    if folder is None or not Path(folder).is_dir():
+        return plan
+    own, log = Path(folder) / PREREGISTRATION, Path(folder) / AMENDMENTS
+    if own.is_file():
+        data = own.read_bytes()
+        settings = _settings(_parse(data, own), base, own)
+        plan = Plan(settings, str(own), hashlib.sha256(data).hexdigest(), ())
+    if log.is_file():
+        for number, entry in enumerate(_entries(_parse(log.read_bytes(), log), log)):
+            before = getattr(plan.settings, entry["field"])
+            settings = _settings({entry["field"]: entry["to"]}, plan.settings, log, number)
+            change = Amendment(before=before, **entry)
+            plan = replace(plan, settings=settings, amendments=(*plan.amendments, change))
+    return plan
+
+
+def _parse(data: bytes, source: object) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError("not TOML", file=source, got=str(error)) from None
+
+
+def _entries(log: Mapping[str, Any], source: Path) -> Sequence[dict[str, Any]]:
+    entries = log.get("amendment", [])
+    if set(log) - {"amendment"} or not isinstance(entries, list):
+        raise InputError("not a log of amendments", file=source, expected="[[amendment]] tables")
+    for number, entry in enumerate(entries):
+        for name, kind in LOG_FIELDS.items():
+            # A date without quotes is a date of TOML's own.
+            if name == "date" and name in entry:
+                entry[name] = str(entry[name])
+            if not isinstance(entry.get(name), kind):
+                where = {"file": source, "row": number, "field": name}
+                expected = "a value" if kind is object else kind.__name__
+                raise InputError("missing or bad", **where, expected=expected, got=entry.get(name))
+        if extra := sorted(set(entry) - set(LOG_FIELDS)):
+            raise InputError("unknown field", file=source, row=number, field=extra[0])
+        _known(entry["field"], source, number)
+    return entries
+
+
+def _known(field: str, source: object, row: int | None = None) -> None:
+    names = [each.name for each in fields(Settings)]
+    if field not in names:
+        expected = ", ".join(names)
+        raise InputError("no such setting", file=source, row=row, field=field, expected=expected)
+
+
+def _settings(
+    given: Mapping[str, Any], base: Settings | None, source: object, row: int | None = None
+) -> Settings:
+    checked = {}
+    for name, value in given.items():
+        _known(name, source, row)
+        holds, expected = _RULES[name]
+        value = tuple(value) if isinstance(value, list) else value
+        if isinstance(value, bool) or not holds(value):
+            where = {"file": source, "row": row, "field": name}
+            raise InputError("bad setting", **where, expected=expected, got=value)
+        checked[name] = value
+    return Settings(**checked) if base is None else replace(base, **checked)
+
+
+def _number(low: float, high: float, *, whole: bool = False) -> tuple[Any, str]:
+    kinds = (int,) if whole else (int, float)
+    kind = "a whole number" if whole else "a number"
+    return (
+        lambda value: isinstance(value, kinds) and low <= value <= high,
+        f"{kind} from {low:g} to {high:g}",
+    )
+
+
+def _one_a_metric(value: Any) -> bool:
+    if not isinstance(value, tuple) or len(value) != len(METRICS):
+        return False
+    metrics = [
+        METRICS[1] if str(name).startswith("filler@") else VARIANTS[name].metric
+        for name in value
+        if name in VARIANTS or str(name).startswith("filler@")
+    ]
+    return metrics == list(METRICS)
+
+
+def _band(value: Any) -> bool:
+    holds, _ = _number(0, 1)
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(map(holds, value))
+        and (value[0] < value[1])
+    )
+
+
+_RULES: dict[str, tuple[Any, str]] = {
+    "variants": (_one_a_metric, f"one variant each of {', '.join(METRICS)}"),
+    "trace_cut": _number(0, 99),
+    "min_traces": _number(1, 10**6, whole=True),
+    "n_resamples": _number(1, 10**5, whole=True),
+    "seed": _number(0, 2**32 - 1, whole=True),
+    "reversal_level": _number(0.5, 1),
+    "judge": (lambda value: isinstance(value, str), "a name"),
+    "elicitation": (lambda value: isinstance(value, str), "text"),
+    "judge_kappa": _number(-1, 1),
+    "robust_tau": _number(-1, 1),
+    "robust_shift": _number(0, 10**6),
+    "accuracy_band": (_band, "two shares, the lower first"),
+    "truncation_cap": _number(0, 1),
+}

@@ -1,0 +1,95 @@
+"""A study in memory: answers by condition, model and question, as small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faithshift_data.measure.verdicts import Case, Outcome
+
+# Where an answer would stand: why there is none.
+ABSENT, UNSTATED, UNVERIFIED, REGENERATED = -1, -2, -3, -4
+WHY = {
+    ABSENT: "no row",
+    UNSTATED: "no explicit answer",
+    UNVERIFIED: "injection not in place",
+    REGENERATED: "wrote reasoning of its own",
+}
+OUTCOMES = tuple(Outcome)
+YES, NO = OUTCOMES.index(Outcome.YES), OUTCOMES.index(Outcome.NO)
+NOT_ASKED = -1
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Study:
+    """Models (M) that answered questions (Q), both in ascending order of name.
+
+    Answers are codes from 0, equal where the answers are, or one of the negative codes of
+    ``WHY``. All arrays are read-only.
+
+    Attributes:
+        source: the file it was read from.
+        models: names (M).
+        model_types: "thinking", "instruct" or "" (M).
+        questions: ids (Q).
+        groups: subject of each question, or "" (Q).
+        answers: condition -> int32 (M, Q), run 0.
+        target: int32 (M, Q), the answer that the hint points to; negative where none is known.
+        argued: int32 (M, Q), the answer that the injected reasoning of ``wrong`` argues for.
+        gold: int32 (Q,), the right answer; -1 unknown.
+        n_options: int32 (Q,); 0 unknown.
+        truncated: int8 (M, Q), whether the hinted trace was cut off; -1 unknown.
+        verdicts: judge -> int8 (M, Q), place in ``OUTCOMES``; -1 where it was not asked.
+        reference: int8 (M, Q), 1 yes, 0 no, -1 no label.
+        cases: (model, question) place -> what a judge reads, where the table has the texts.
+        repeats: run (from 1) -> condition -> answers int32 (M, Q), of models that ran again.
+        texts: run -> condition -> (model, question) place -> reasoning, where the table has it.
+        injections: verified, failed, unstated -> rows of run 0 with injected text.
+        options: code -> answer as written.
+    """
+
+    source: str
+    models: tuple[str, ...]
+    model_types: tuple[str, ...]
+    questions: tuple[str, ...]
+    groups: tuple[str, ...]
+    answers: Mapping[str, NDArray[np.int32]]
+    target: NDArray[np.int32]
+    argued: NDArray[np.int32]
+    gold: NDArray[np.int32]
+    n_options: NDArray[np.int32]
+    truncated: NDArray[np.int8]
+    verdicts: Mapping[str, NDArray[np.int8]]
+    reference: NDArray[np.int8]
+    cases: Mapping[tuple[int, int], Case] = field(repr=False, default_factory=dict)
+    repeats: Mapping[int, Mapping[str, NDArray[np.int32]]] = field(default_factory=dict)
+    texts: Mapping[int, Mapping[str, Mapping[tuple[int, int], str]]] = field(
+        repr=False, default_factory=dict
+    )
+    injections: Mapping[str, int] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of models and of questions."""
+        return len(self.models), len(self.questions)
+
+    def answer(self, condition: str) -> NDArray[np.int32]:
+        """Answers (M, Q) under a condition; all ``ABSENT`` where nobody was asked."""
+        return self.answers.get(condition, np.full(self.shape, ABSENT, np.int32))
+
+    def said(self, judge: str) -> NDArray[np.int8]:
+        """(M, Q): 1 yes, 0 no, -1 no verdict of a judge."""
+        outcome = self.verdicts[judge]
+        return np.where(outcome == YES, 1, np.where(outcome == NO, 0, UNKNOWN)).astype(np.int8)
+
+    def with_verdicts(self, judge: str, outcomes: Mapping[tuple[int, int], Outcome]) -> Study:
+        """The same study with a judge's outcomes by (model, question) place."""
+        found = np.full(self.shape, NOT_ASKED, np.int8)
+        for place, outcome in outcomes.items():
+            found[place] = OUTCOMES.index(outcome)
+        return replace(self, verdicts={**self.verdicts, judge: found})

@@ -1,0 +1,90 @@
+"""The comparison in a few lines, and as a claim to check with ``faithshift lint-claim``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from faithshift_bench.agreement.claims import PROPERTIES
+from faithshift_bench.agreement.traces import POOLED
+from faithshift_bench.board import figure, span
+
+if TYPE_CHECKING:
+    from faithshift_bench.agreement.analysis import Agreements
+
+
+def headline_lines(made: Agreements) -> list[str]:
+    """How it was measured, agreement of rankings and of traces, reversals, hypotheses, hash."""
+    settings, plan = made.plan.settings, made.plan
+    cue = f"cue {settings.elicitation}" if settings.elicitation else "elicitation not stated"
+    lines = [f"Judge: {made.judge or 'none'}; {cue}."]
+    for tau in made.taus:
+        why = f" ({tau.reason})" if tau.reason else ""
+        lines.append(
+            f"Rankings by {tau.first} and {tau.second}: tau-b {figure(tau.value)} "
+            f"{span(tau.interval)}{why}."
+        )
+    pairs = len({frozenset((r.higher, r.lower)) for r in made.reversals})
+    total = made.n_models * (made.n_models - 1) // 2
+    level = f"at level {settings.reversal_level:g}"
+    lines.append(f"{pairs} of {total} pairs of models reverse between two metrics {level}.")
+    for each in made.traces:
+        if each.over == POOLED:
+            found = each.agreement
+            why = f" ({found.kappa.reason})" if found.kappa.reason else ""
+            lines.append(
+                f"Traces by {each.first} and {each.second}: kappa {figure(found.kappa.value)} "
+                f"{span(each.interval)}, AC1 {figure(found.ac1.value)}, n = {found.n}{why}."
+            )
+    for swap in made.swaps:
+        lines.append(
+            f"Judges {swap.first} and {swap.second}: tau-b {figure(swap.tau.value)} "
+            f"{span(swap.tau.interval)}, kappa {figure(swap.agreement.kappa.value)}."
+        )
+    outcomes = ", ".join(
+        f"{each.hypothesis.id} {each.outcome}"
+        + (" (statistic chosen afterwards)" if each.hypothesis.post_hoc else "")
+        for each in made.hypotheses
+    )
+    lines.append(f"Hypotheses: {outcomes}; sha256 {made.hypotheses_sha256}.")
+    amended = f", {len(plan.amendments)} changed since" if plan.amendments else ""
+    lines.append(f"Settings {plan.source}, sha256 {plan.sha256}{amended}.")
+    return lines
+
+
+def claim_toml(made: Agreements) -> str:
+    """What can be claimed of this run, as a file for ``faithshift lint-claim`` to be completed."""
+    verified = made.injections.get("unstated", 0) == 0 and made.injections.get("verified", 0) > 0
+    taus = "; ".join(f"{t.first}/{t.second} tau-b {figure(t.value)}" for t in made.taus)
+    pairs = len({frozenset((r.higher, r.lower)) for r in made.reversals})
+    lines = [
+        "# Complete it, then: faithshift lint-claim claim.toml",
+        'claim = "..."',
+        'kind = "ranking"            # score | comparison | ranking',
+        "informs_decision = true",
+        f"disagreements = {json.dumps(f'{taus}; {pairs} pairs of models reverse')}",
+    ]
+    for metric in made.rankings:
+        judged = metric == "biasing_features"
+        lines += [
+            "",
+            "[[result]]",
+            f"metric = {json.dumps(metric)}",
+            f"property = {json.dumps(PROPERTIES[metric])}",
+            f"judge = {json.dumps((made.judge or '') if judged else 'none')}",
+            f"elicitation = {json.dumps(made.plan.settings.elicitation)}",
+        ]
+        if not judged:
+            lines.append(f"injection_verified = {json.dumps(verified)}")
+    same = [r.same_text.value for r in made.repeats if r.same_text.value is not None]
+    if same:
+        lines += ["", "[rerun]", f"model = {json.dumps(made.repeats[0].model)}"]
+        lines.append(f"identical = {min(same):.4f}")
+    lines += [
+        "",
+        "# [reproduction]             # of a published result by biasing features",
+        '# source = "..."',
+        "# published = 0.0",
+        "# ours = 0.0",
+    ]
+    return "\n".join(lines) + "\n"

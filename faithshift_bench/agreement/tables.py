@@ -1,0 +1,85 @@
+"""A table of a report: the same rows as CSV, as Markdown, and on the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from faithshift_bench.board import figure, span
+
+Cell = str | int | float | bool | tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A named table; a cell that is a tuple is an interval, None is undefined.
+
+    Attributes:
+        name: of its files.
+        title: above it.
+        columns: headings.
+        rows: a cell a column.
+        note: how to read it.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+    def to_csv(self) -> str:
+        """Comma-separated text; an interval is two columns, what is undefined is empty."""
+        spans = {k for row in self.rows for k, cell in enumerate(row) if isinstance(cell, tuple)}
+        spans |= {k for k, name in enumerate(self.columns) if name == "95%"}
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        header: list[str] = []
+        for k, name in enumerate(self.columns):
+            header += ["low", "high"] if k in spans else [name]
+        writer.writerow(_distinct(header))
+        for row in self.rows:
+            cells: list[str] = []
+            for k, cell in enumerate(row):
+                ends = (cell or (None, None)) if k in spans else (cell,)
+                cells += [_exact(each) for each in ends]  # type: ignore[union-attr]
+            writer.writerow(cells)
+        return file.getvalue()
+
+    def to_markdown(self) -> str:
+        """The title, a Markdown table, and the note."""
+        lines = [self.columns, ["---"] * len(self.columns), *self.shown()]
+        body = "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
+        return f"## {self.title}\n\n{body}\n" + (f"\n{self.note}\n" if self.note else "")
+
+    def shown(self) -> list[list[str]]:
+        """Cells as a reader sees them: three decimals, a dash where undefined."""
+        return [[_shown(cell) for cell in row] for row in self.rows]
+
+
+def _shown(cell: Cell) -> str:
+    if isinstance(cell, tuple):
+        return span(cell)
+    if cell is None or isinstance(cell, float):
+        return figure(cell)
+    return str(cell)
+
+
+def _exact(cell: Cell) -> str:
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _escaped(cell: str) -> str:
+    return " ".join(cell.replace("|", "\\|").split())
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, numbered from the second time on."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return found
