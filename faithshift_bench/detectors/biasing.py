@@ -80,6 +80,14 @@ def find_hint(row: dict) -> tuple[str, str] | None:
     return None
 
 
+def follows_hint(row: dict) -> bool | None:
+    """Whether the answer is the one that the prompt's hint suggests; None without a hint."""
+    found = find_hint(row)
+    if found is None:
+        return None
+    return row["answer"] is not None and _normal(row["answer"]) == found[1]
+
+
 def _features(row: dict) -> tuple[float, ...]:
     found = find_hint(row)
     if found is None:

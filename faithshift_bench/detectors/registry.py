@@ -37,7 +37,12 @@ ENSEMBLES = {
     "ensemble": f"{_HERE}.ensemble:Ensemble",
     "detectors4": f"{_HERE}.ensemble:Detectors4",
 }
-BUILT_IN = {**CONTROLS, **BASELINES, **SIFT, **ENSEMBLES}
+METRICS = {
+    "hint_acknowledgement": "faithshift_bench.agreement.detectors:HintAcknowledgement",
+    "filler_tokens": "faithshift_bench.agreement.detectors:FillerTokens",
+    "early_answering": "faithshift_bench.agreement.detectors:EarlyAnswering",
+}
+BUILT_IN = {**CONTROLS, **BASELINES, **SIFT, **ENSEMBLES, **METRICS}
 
 
 def list_detectors() -> tuple[str, ...]:
