@@ -12,7 +12,17 @@ from typing import Annotated
 
 import typer
 
-from faithshift_bench.commands import agree, data, demo, detect, evaluate, measure, metric, paper
+from faithshift_bench.commands import (
+    agree,
+    data,
+    demo,
+    detect,
+    evaluate,
+    explain,
+    measure,
+    metric,
+    paper,
+)
 from faithshift_data.errors import InputError
 
 COMMANDS = (
@@ -27,6 +37,7 @@ COMMANDS = (
     evaluate.compare,
     agree.agree,
     agree.lint_claim,
+    explain.explain,
     metric.install_metric,
     paper.paper_check,
 )

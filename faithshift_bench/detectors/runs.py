@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,20 +90,15 @@ def run_detector(
     if fit_on is not None:
         check_transfer(fit_on, data, detector.needs, progress)
     source = fit_on or data
-    learned = [source.view("train", needs=detector.needs)]
-    if _takes_tune(detector):
-        learned.append(source.view("validation", "tune", needs=detector.needs))
+    learned = learning_views(detector, source)
     views = _views(data, detector, SCORED if fit_on is None else SPLITS, progress)
     if fit_on is not None and "interventions" in detector.needs:
         learned, views = share_interventions(learned, views, progress)
     scored = Scored()
     for seed in seeds:
-        label = f"{name}: seed {seed}"
-        progress(label)
         detector = load_detector(name, **params)
-        detector.device, detector.progress = device, watch(label)
-        fit(detector, *learned, seed=seed)
-        _tell(detector, label, progress)
+        detector.device = device
+        fit(detector, *learned, seed=seed, progress=progress, watch=watch)
         if save is not None:
             detector.fitted = {**fitted_on(source, learned[0]), "seed": seed}
             detector.save(Path(save) / f"seed-{seed}")
@@ -151,23 +146,52 @@ def apply_saved(
     return scored.table(detector, params=chosen_params(detector), **about)
 
 
-def fit(detector: Detector, train: View, tune: View | None = None, *, seed: int) -> Detector:
-    """Fit, with the tune view where the detector takes one; its record becomes plain JSON."""
+def fit(
+    detector: Detector,
+    train: View,
+    tune: View | None = None,
+    *,
+    seed: int,
+    progress: Say = silent,
+    watch: Watch = unwatched,
+) -> Detector:
+    """Fit, with the tune view where the detector takes one; its record becomes plain JSON.
+
+    Args:
+        detector: an unfitted one.
+        train: what it learns from.
+        tune: labelled rows to stop early on.
+        seed: of the training.
+        progress: as of `run_detector`.
+        watch: as there.
+    """
+    label = f"{detector.name}: seed {seed}"
+    progress(label)
+    detector.progress = watch(label)
     more = {} if tune is None or len(tune) == 0 else {"tune": tune}
     detector.fit(train, seed=seed, **more)
     detector.training = trainings.plain(detector.training, detector.name)
-    return detector
-
-
-def _takes_tune(detector: Detector) -> bool:
-    return "tune" in inspect.signature(detector.fit).parameters
-
-
-def _tell(detector: Detector, label: str, progress: Say) -> None:
     if line := trainings.closing_line(detector.training):
         progress(f"{label}: {line}")
     for line in trainings.warnings(detector.training):
         progress(f"{label}: {line}")
+    return detector
+
+
+def learning_views(
+    detector: Detector, data: FaithShift, *, only: Collection[str] | None = None
+) -> list[View]:
+    """The views that `fit` takes: train, and tune where the detector's fit has that keyword.
+
+    Args:
+        detector: says what it needs.
+        data: an open dataset.
+        only: trace ids; other traces are left out.
+    """
+    views = [data.view("train", needs=detector.needs, only=only)]
+    if "tune" in inspect.signature(detector.fit).parameters:
+        views.append(data.view("validation", "tune", needs=detector.needs, only=only))
+    return views
 
 
 def _views(

@@ -9,23 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Rows of points in, log-odds (m,) and their gradients (m, *shape) out, both float64.
+# Points (m, k) in, log-odds (m,) and their gradients (m, k) out, both float64.
 Gradient = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Feature:
     """A number that a detector reads.
 
     Attributes:
         family: what it is about, such as velocity or intervention.
         channel: which of the family, such as mean or truncate@0.4.
-        band: of the model's layers, where it belongs to one.
+        band: of the model's layers, where it belongs to one; 1 is nearest the input.
+        step: of the trace, from 0, where it belongs to one.
     """
 
     family: str
     channel: str
-    band: str | None = None
+    band: int | None = None
+    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,10 @@ class Differentiable:
     """The log-odds of one trace as a function of its inputs.
 
     Attributes:
-        inputs: (k,), or (steps, k) where a detector reads the trace step by step; on the scale that
-            the detector computes on.
-        baseline: the inputs of a trace that says nothing, of the same shape: the mean of train, 0
-            where inputs are standardised.
-        features: what the k columns are.
+        inputs: (k,), on the scale that the detector computes on.
+        baseline: (k,), the inputs of a trace that says nothing: the mean of train, 0 where inputs
+            are standardised.
+        features: what the k inputs are.
         value_and_gradient: log-odds and gradients at rows of points, without dropout.
     """
 
@@ -47,12 +48,12 @@ class Differentiable:
     value_and_gradient: Gradient
 
 
-def psi_feature(channel: str) -> Feature:
+def psi_feature(channel: str, step: int | None = None) -> Feature:
     """The feature behind a name such as ``velocity.2.mean``; a name of another form is its own."""
     family, *rest = channel.split(".")
     if len(rest) == 2 and rest[0].isdigit():
-        return Feature(family, rest[1], str(int(rest[0]) + 1))
-    return Feature(channel, "value")
+        return Feature(family, rest[1], int(rest[0]) + 1, step)
+    return Feature(channel, "value", step=step)
 
 
 def linear(weight: NDArray, bias: float) -> Gradient:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_bench.detectors.base import Detector
+from faithshift_bench.detectors.base import Detector, need_torch
 from faithshift_bench.detectors.linear import sigmoid
 from faithshift_bench.detectors.sift import gate
 from faithshift_bench.detectors.sift.environments import (
@@ -96,7 +96,9 @@ class Sift(Detector):
     def n_parameters(self) -> int:
         """Numbers that were trained, of all networks."""
         networks = self.params.get("networks", ())
-        return sum(p.numel() for i in range(len(networks)) for p in self.module(i).parameters())
+        from faithshift_bench.detectors.sift.encoder import count_parameters
+
+        return sum(count_parameters(self.module(place)) for place in range(len(networks)))
 
     def fit(self, view: View, *, seed: int, tune: View | None = None) -> Self:
         """Learn from train; ``tune`` chooses the epoch, or else train items that are held out.
@@ -106,6 +108,7 @@ class Sift(Detector):
             seed: decides all that is random, or what ``vary`` names.
             tune: the tune fold.
         """
+        need_torch(self.name)
         seeds = source_seeds(seed, self.plan.vary, SOURCES)
         chosen = select(view, tune, self.plan, seeds["held"])
         self.params["scalars"] = has_scalars(view, self.shape)
@@ -200,12 +203,13 @@ class Sift(Detector):
         return self._apply(self._features(view))[1]
 
     def differentiable(self, view: View) -> Differentiable | None:
-        """Log-odds of one trace by its steps; None of several networks, or one without steps."""
+        """Log-odds of one trace by its steps and static numbers; None of several networks."""
         from faithshift_bench.detectors.sift.gradient import differentiable
 
-        if self.plan.objective in JIT or not self.shape.learned:
+        if self.plan.objective in JIT:
             return None
-        return differentiable(self.module(), self._features(view), self.shape.channels)
+        scalars = self.params["scalars"]
+        return differentiable(self.module(), self._features(view), self.shape, scalars=scalars)
 
     def module(self, place: int = 0) -> Network:
         """A fitted network, on the CPU and in evaluation mode."""
@@ -224,6 +228,7 @@ class Sift(Detector):
 
     def load(self, folder: str | Path) -> Self:  # noqa: D102
         super().load(folder)
+        need_torch(self.name)
         try:
             self._declare()
             for place in range(len(self.params["networks"])):
@@ -250,14 +255,14 @@ class Sift(Detector):
 
 
 class SiftT7(Sift):
-    """The network of S table 7: 0.63 million parameters on 32 channels and 4 scalars."""
+    """The network of S table 7: 634,369 parameters on all channels and scalars."""
 
     name = "sift_t7"
     default = FULL
 
 
 class SiftSmall(Sift):
-    """The same parts, narrow: fits the 28.4 thousand parameters of S table 14."""
+    """The same parts, narrower: 26,209 parameters; S table 14 prints 28.4 thousand."""
 
     name = "sift_small"
     default = SMALL
