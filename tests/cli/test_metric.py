@@ -1,10 +1,7 @@
-"""The evaluate module: three ways to load it, what it refuses, and figures worked by hand."""
+"""The evaluate module: figures worked by hand, and what it refuses."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -66,19 +63,6 @@ def metric(tmp_path_factory):
 
     cache = tmp_path_factory.mktemp("cache")
     return evaluate.load(metric_path(), cache_dir=str(cache))
-
-
-@pytest.fixture
-def home(tmp_path):
-    """A new HF_HOME with the metric installed, as environment variables of a subprocess."""
-    env = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_EVALUATE_OFFLINE": "1"}
-    env.pop("HF_MODULES_CACHE", None)
-    code = "from faithshift_bench import install_metric; print(install_metric())"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
-    )
-    assert Path(done.stdout.strip()).is_file()
-    return env
 
 
 def test_by_hand(metric):
@@ -291,50 +275,6 @@ def test_the_same_figures_as_evaluate_scores(synthetic, name, threshold, alpha, 
     assert result["full"]["ivr"] is not None
     assert result["certified"] is report.headline["certified"] is certified
     assert result["certificate_threshold"] == report.seeds[0]["certified"]["threshold"]
-
-
-# Without transformers, which evaluate would import for seconds and which nobody needs here.
-LOAD = """
-import sys
-sys.modules["transformers"] = None
-import evaluate
-del sys.modules["transformers"]
-metric = evaluate.load("meta_faithfulness")
-result = metric.compute(predictions=[.9, .8, .2], references=[1, 1, 0], trace_id=["a", "b", "c"],
-    anchor_id=["", "a", "a"], item_id=["i"] * 3, axis=["", "paraphrase", "cue_injection"],
-    kind=["", "preserving", "altering"])
-print(result["mfs"], result["n_items"])
-"""
-
-
-def test_by_bare_name_offline_in_eight_processes_at_once(home, tmp_path):
-    folders = [tmp_path / str(i) for i in range(8)]
-    for folder in folders:
-        folder.mkdir()
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", LOAD],
-            env=home,
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for folder in folders
-    ]
-    for process in running:
-        out, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err
-        assert out.split() == ["1.0", "1"]
-
-
-def test_without_installation_the_bare_name_is_not_found(tmp_path):
-    env = {**os.environ, "HF_HOME": str(tmp_path), "HF_EVALUATE_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD], env=env, cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode != 0
-    assert "meta_faithfulness" in done.stderr
 
 
 def test_from_the_package_and_the_script_alone():
