@@ -198,3 +198,16 @@ def check_device(detector: Detector, device: str) -> None:
 
         if not torch.cuda.is_available():
             raise InputError("no such device here", field="device", expected="cpu", got=device)
+
+
+def need_torch(detector: str) -> None:
+    """Refuse in one line what cannot be computed without torch.
+
+    Raises:
+        InputError: torch is not installed.
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        message = "needs torch: pip install 'faithshift[detectors]'"
+        raise InputError(message, file=detector) from error

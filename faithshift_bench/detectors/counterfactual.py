@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_bench.detectors.base import Detector, labelled
+from faithshift_bench.detectors.base import Detector, labelled, need_torch
 from faithshift_bench.detectors.linear import standardise, standardiser
 from faithshift_bench.detectors.network import forward, held_out, train
 from faithshift_bench.detectors.variance import ALL, check_vary, source_seeds
@@ -61,7 +61,7 @@ class Counterfactual(Detector):
             from faithshift_bench.detectors.sift.plan import Plan
 
             weights = {"irm_weight": irm_weight, "dann_weight": dann_weight}
-            plan = Plan(objective=objective, **weights)
+            plan = Plan(objective=str(objective), **weights)
             if not set(plan.terms or (objective,)) <= set(OBJECTIVES):
                 expected = f"{PLAIN}, {', '.join(OBJECTIVES)}, or some of them joined by +"
                 raise InputError(
@@ -107,6 +107,7 @@ class Counterfactual(Detector):
         if self.params["objective"] == PLAIN:
             network, self.training = train(x, labels, held, **how)
         else:
+            need_torch(self.name)
             from faithshift_bench.detectors.sift.mlp import train_mlp
 
             how |= {name: self.params[name] for name in ("objective", "irm_weight", "dann_weight")}

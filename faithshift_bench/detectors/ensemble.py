@@ -50,8 +50,9 @@ class Ensemble(Detector):
         super().__init__()
         for name in self.fixed.keys() & params.keys():
             expected, got = self.fixed[name], params[name]
-            message = "fixed in this ensemble"
-            raise InputError(message, file=self.name, field=name, expected=expected, got=got)
+            if got != expected:
+                message = "fixed in this ensemble"
+                raise InputError(message, file=self.name, field=name, expected=expected, got=got)
         self.params = {**self.defaults, **params, **self.fixed}
         self.members = self._make()
         self._fitted = False
@@ -86,7 +87,8 @@ class Ensemble(Detector):
         if self.params["gate"] == AGREE:
             return 1 - 2 * self._scores(view).std(axis=0)
         found = [member.confidence(view) for member in self.members]
-        return np.mean([each for each in found if each is not None], axis=0)
+        told = [each for each in found if each is not None]
+        return np.mean(told, axis=0) if told else None
 
     def save(self, folder: str | Path) -> Path:
         """Write each member into a folder of its own, ``member-00`` and so on, then itself."""

@@ -35,6 +35,9 @@ SIFT = {
 }
 ENSEMBLES = {
     "ensemble": f"{_HERE}.ensemble:Ensemble",
+    "seed2": f"{_HERE}.ensemble:Seed2",
+    "seed4": f"{_HERE}.ensemble:Seed4",
+    "irm_seed4": f"{_HERE}.ensemble:IrmSeed4",
     "detectors4": f"{_HERE}.ensemble:Detectors4",
 }
 METRICS = {
@@ -107,10 +110,14 @@ def load_saved(folder: str | Path) -> Detector:
     """
     path = Path(folder) / DESCRIPTION
     try:
-        name = json.loads(path.read_text("utf-8"))["name"]
+        about = json.loads(path.read_text("utf-8"))
+        name, params = str(about["name"]), dict(about["params"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"not a saved detector: {error!r}", file=path) from None
-    return load_detector(str(name)).load(folder)
+    made = detector_class(name)
+    accepted = accepted_by(made)
+    chosen = {k: v for k, v in params.items() if accepted is None or k in accepted}
+    return made(**chosen).load(folder)
 
 
 def _targets() -> dict[str, str]:

@@ -1,0 +1,101 @@
+"""What a seed decides: one source of randomness at a time, and nothing in a convex fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.neural_network import MLPClassifier
+
+from faithshift_bench.detectors import counterfactual, load_detector, network
+from faithshift_bench.detectors.variance import source_seeds
+from faithshift_data.errors import InputError
+from tests.detectors.test_fitted import CONVEX, NETWORKS, whole_view
+
+SOURCES = ("init", "order", "held")
+
+
+def test_a_source_that_is_not_varied_keeps_seed_0():
+    assert source_seeds(3, "all", SOURCES) == {"init": 3, "order": 3, "held": 3}
+    assert source_seeds(3, "order", SOURCES) == {"init": 0, "order": 3, "held": 0}
+
+
+@pytest.mark.parametrize("vary", ["all", *SOURCES])
+def test_the_network_is_given_the_seeds_that_vary_says(vary, monkeypatch):
+    seen = []
+
+    def spy(x, labels, held, *, hidden, init, order, progress):
+        seen.append({"init": init, "order": order, "held": tuple(np.flatnonzero(held))})
+        weights = {"w0": np.zeros((4, 1)), "b0": np.zeros(1), "w1": np.zeros((1, 1))}
+        return {**weights, "b1": np.zeros(1)}, {}
+
+    monkeypatch.setattr(counterfactual, "train", spy)
+    for seed in (0, 1):
+        load_detector("counterfactual", vary=vary).fit(whole_view(80), seed=seed)
+    moved = {name for name in SOURCES if seen[0][name] != seen[1][name]}
+    assert moved == (set(SOURCES) if vary == "all" else {vary})
+    assert len(seen[0]["held"]) == 12
+
+
+@pytest.mark.parametrize("vary", SOURCES)
+def test_each_source_moves_scores_and_seed_0_is_the_same_for_all(vary):
+    train, new = whole_view(80, seed=1), whole_view(30, seed=2)
+    a, b, whole = (
+        load_detector("counterfactual", vary=how).fit(train, seed=seed).score(new)
+        for how, seed in ((vary, 0), (vary, 1), ("all", 0))
+    )
+    assert np.array_equal(a, whole)
+    assert not np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_a_convex_fit_has_nothing_to_vary(name):
+    with pytest.raises(InputError, match="no such parameter"):
+        load_detector(name, vary="init")
+
+
+@pytest.mark.parametrize("name", [*CONVEX, *NETWORKS])
+def test_a_fit_does_not_depend_on_the_order_of_rows(name):
+    train, new = whole_view(60, seed=1), whole_view(20, seed=2)
+    order = np.random.default_rng(0).permutation(60)
+    mixed = whole_view(60, seed=1)
+    for field in ("trace_ids", "item_ids", "labels", "states"):
+        setattr(mixed, field, getattr(mixed, field)[order])
+    mixed.text = [mixed.text[row] for row in order]
+    mixed.interventions.changed = mixed.interventions.changed[order]
+    mixed.descriptors = tuple(part[order] for part in mixed.descriptors)
+    a, b = (load_detector(name).fit(view, seed=0).score(new) for view in (train, mixed))
+    assert np.array_equal(a, b)
+
+
+def test_scores_are_scikit_learns():
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    model = MLPClassifier((5,), random_state=0).partial_fit(x, labels, classes=(0, 1))
+    weights = network._weights(model)
+    assert network.forward(x, weights) == pytest.approx(model.predict_proba(x)[:, 1], abs=1e-12)
+
+
+def test_the_epoch_of_the_least_held_out_loss_is_kept():
+    train = whole_view(120, seed=1)
+    told = []
+    detector = load_detector("counterfactual")
+    detector.progress = lambda epoch, of, figures: told.append((epoch, of, figures["held_loss"]))
+    record = detector.fit(train, seed=0).training
+    curve = record["curves"]["held_loss"]
+    assert record["epoch"] == 1 + int(np.argmin(curve))
+    assert record["epochs"] == len(curve) == len(record["curves"]["loss"])
+    assert record["epochs"] in (record["epoch"] + network.PATIENCE, network.EPOCHS)
+    assert told == [(k + 1, network.EPOCHS, loss) for k, loss in enumerate(curve)]
+    held = network.held_out(train.item_ids, train.labels, 0)
+    loss = network.log_loss(detector.score(train)[held], train.labels[held])
+    assert loss == pytest.approx(min(curve), abs=1e-12)
+
+
+def test_whole_items_are_held_out_and_never_the_last_of_a_class():
+    items = np.repeat([f"i{k}" for k in range(20)], 3)
+    held = network.held_out(items, np.tile([0, 1, 1], 20), 0)
+    assert held.sum() == 9
+    assert not set(items[held]) & set(items[~held])
+    # One class would be left where all of the other are held out: then nothing is.
+    rare = np.where(held, 1, 0)
+    assert not network.held_out(items, rare, 0).any()
