@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from packaging.requirements import Requirement
 
@@ -93,10 +95,35 @@ def test_the_environment_has_the_wheel_and_no_torch(python, tmp_path):
 
 @pytest.mark.slow
 def test_the_readme_runs_with_what_measure_needs(wheel, tmp_path):
+    """Every block runs as it stands, in an empty folder, from the installed package."""
     measuring = environment(wheel, tmp_path / "venv", {"report", "measure"})
-    (tmp_path / "run").mkdir()
+    folder = tmp_path / "run"
+    folder.mkdir()
     model = write_answering_model(tmp_path / "model")
-    run_blocks(measuring, tmp_path / "run", tmp_path / "home", model)
+    printed = run_blocks(measuring, folder, tmp_path / "home", model)
+    report = json.loads((folder / "report.json").read_text())
+    assert report["headline"]["operating_point"] == "certified"
+    assert (folder / "report.html").stat().st_size > 1000
+    # ivr: the one paraphrase keeps its verdict; as: one of two injections flips it
+    assert any("0.6666666666666666 0.0 0.5 2" in text for text in printed)
+    assert_the_audits(folder, printed)
+
+
+def assert_the_audits(folder, printed):
+    """Own traces and an own model are measured, counted and scored."""
+    assert any("mine: 3 of 3 traces measured with model" in text for text in printed)
+    assert any("mine: sound" in text for text in printed)
+    assert any("audit: 6 of 6 traces measured with model" in text for text in printed)
+    assert any("the answer that the cue suggests: 2 of 2 with it" in text for text in printed)
+    scores = pq.read_table(folder / "mine.parquet")
+    assert scores.num_rows == 3 * 4
+    assert pq.read_table(folder / "mine-instance.parquet").num_rows == 3 * 4
+    assert pq.read_table(folder / "audit.parquet").num_rows == 6 * 4
+    listed = next(text for text in printed if "I go with the professor." in text).splitlines()
+    assert len(listed) == 3
+    assert [float(line.split()[0]) for line in listed] == sorted(
+        round(score, 2) for score in scores["score"].to_pylist()[::4]
+    )
 
 
 @pytest.mark.slow
