@@ -43,7 +43,7 @@ from faithshift_bench.agreement.ranking import (
 from faithshift_bench.agreement.resampling import question_weights
 from faithshift_bench.agreement.robustness import Robustness, common_rankings, truncation
 from faithshift_bench.agreement.settings import Plan, read_settings
-from faithshift_bench.agreement.study import Study
+from faithshift_bench.agreement.study import ABSENT, Study
 from faithshift_bench.agreement.traces import (
     MeanKappa,
     TraceAgreement,
@@ -155,7 +155,7 @@ def agree(study: Study, plan: Plan | None = None) -> Agreements:
         source=study.source,
         n_models=len(study.models),
         n_questions=len(study.questions),
-        n_rows=int(sum((answers != -1).sum() for answers in study.answers.values())),
+        n_rows=int(sum((answers != ABSENT).sum() for answers in study.answers.values())),
         plan=plan,
         hypotheses_sha256=hypotheses_sha256(),
         judge=judge_name,

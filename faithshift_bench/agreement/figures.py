@@ -156,6 +156,8 @@ def _curve(made: Agreements) -> Figure | None:
         line = ("-", "--", ":")[k % 3]
         axes.step(LEVELS, curve.counts, where="post", color=COLOURS[k], linestyle=line, linewidth=2,
                   label=label)  # fmt: skip
+    chance = max((curve.by_chance for curve in made.curves), key=sum)
+    axes.plot(LEVELS, chance, color="#999999", linewidth=1.2, label="by chance, if all were equal")
     level = made.plan.settings.reversal_level
     axes.axvline(level, color="#999999", linewidth=0.8)
     axes.set_xlabel(f"level p (the line: {level:g}, fixed in advance)")
@@ -163,8 +165,8 @@ def _curve(made: Agreements) -> Figure | None:
     axes.set_ylim(bottom=0)
     axes.yaxis.get_major_locator().set_params(integer=True)
     title = f"Reversals among {made.curves[0].n_pairs} pairs of models"
-    axes.set_title(title, fontsize=10, pad=28)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=8.5)
+    axes.set_title(title, fontsize=10, pad=42)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8.5)
     return figure
 
 

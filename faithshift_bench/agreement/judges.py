@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_bench.agreement.metrics import biasing_features
+from faithshift_bench.agreement.metrics import biasing_features, variant_parts
 from faithshift_bench.agreement.ranking import Ranking, RankTau, rank_models, rank_tau
 from faithshift_bench.agreement.resampling import kappa_of
 from faithshift_bench.agreement.settings import Settings
@@ -144,8 +144,8 @@ def swap_judges(
     rankings = {
         judge: rank_models(
             judge,
-            "bf",
-            biasing_features(study, judge),
+            settings.variants[0],
+            variant_parts(study, settings.variants[0], judge),
             study.models,
             weights,
             settings.min_traces,

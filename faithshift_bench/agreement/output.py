@@ -9,7 +9,9 @@ from typing import Any
 
 from faithshift_bench.agreement.analysis import Agreements
 from faithshift_bench.agreement.figures import figures_of
-from faithshift_bench.agreement.report_tables import sheet_of, tables_of
+from faithshift_bench.agreement.judge_tables import sheet_of, verdicts_of
+from faithshift_bench.agreement.report_tables import tables_of
+from faithshift_bench.agreement.study import Study
 from faithshift_bench.agreement.summary import claim_toml, headline_lines
 from faithshift_bench.agreement.tables import Table
 from faithshift_data.atomic import canonical_json, new_folder
@@ -23,11 +25,12 @@ CAPTIONS = {
 }
 
 
-def write_report(made: Agreements, folder: str | Path) -> Path:
+def write_report(made: Agreements, study: Study, folder: str | Path) -> Path:
     """Write ``report.html``, ``report.md``, ``agreement.json``, ``claim.toml``, tables, figures.
 
     Args:
         made: the comparison.
+        study: what it compares; its verdicts are kept side by side.
         folder: new or empty.
 
     Raises:
@@ -48,6 +51,7 @@ def write_report(made: Agreements, folder: str | Path) -> Path:
         "agreement.json": canonical_json(made.to_dict()),
         "claim.toml": claim_toml(made),
         "tables/disagreements.csv": sheet.to_csv(),
+        "tables/verdicts.csv": verdicts_of(study).to_csv(),
     }
     for table in tables:
         texts[f"tables/{table.name}.csv"] = table.to_csv()

@@ -105,12 +105,17 @@ class Reversal:
 
 @dataclass(frozen=True)
 class Curve:
-    """How many pairs reverse between two metrics at each level of ``LEVELS``."""
+    """How many pairs of models reverse between two metrics at each level of ``LEVELS``.
+
+    ``by_chance`` is how many would be expected to if all of them were equal under both metrics:
+    their shares would then be uniform, and ``2 (1 - p)**2`` of the pairs would reverse at p.
+    """
 
     first: str
     second: str
     counts: tuple[int, ...]
     n_pairs: int
+    by_chance: tuple[float, ...]
 
 
 def rank_models(
@@ -157,6 +162,11 @@ def rank_models(
             )
         )
     return Ranking(metric, variant, tuple(found), draws)
+
+
+def chance_of_reversal(level: float) -> float:
+    """Share of equal pairs that reverse at a level from 0.5 to 1, of two independent metrics."""
+    return 2 * (1 - level) ** 2
 
 
 def average_ranks(values: Floats) -> Floats:
@@ -222,7 +232,8 @@ def reversals(
             for a, b in zip(by_metric[one], by_metric[two], strict=True)
         )
         counts = tuple(sum(r.level >= p - 1e-9 for r in shares) for p in LEVELS)
-        curves.append(Curve(one, two, counts, n_pairs))
+        by_chance = tuple(n_pairs * chance_of_reversal(p) for p in LEVELS)
+        curves.append(Curve(one, two, counts, n_pairs, by_chance))
         found += [r for r in shares if r.level >= level - 1e-9]
     return sorted(found, key=lambda r: (-r.level, r.higher, r.lower, r.first_metric)), curves
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from faithshift_bench.agreement.analysis import Agreements
 from faithshift_bench.agreement.health import Share
-from faithshift_bench.agreement.ranking import LEVELS, Ranking, RankTau
-from faithshift_bench.agreement.tables import Cell, Table
+from faithshift_bench.agreement.judge_tables import (
+    judge_scores_table,
+    judges_table,
+    swaps_table,
+)
+from faithshift_bench.agreement.ranking import LEVELS, RankTau, chance_of_reversal
+from faithshift_bench.agreement.tables import Cell, Table, rank_rows
 from faithshift_bench.agreement.traces import GROUP
 
 
@@ -24,9 +28,9 @@ def tables_of(made: Agreements) -> list[Table]:
         _traces,
         _mean_kappas,
         _truncation,
-        _judges,
-        _judge_scores,
-        _swaps,
+        judges_table,
+        judge_scores_table,
+        swaps_table,
         _elicitation,
         _variants,
         _models,
@@ -37,15 +41,6 @@ def tables_of(made: Agreements) -> list[Table]:
         _amendments,
     )
     return [table for table in (make(made) for make in makers) if table.rows]
-
-
-def sheet_of(made: Agreements) -> Table:
-    """The sheet of disagreements, to be read by hand."""
-    rows = tuple(tuple(asdict(each).values()) for each in made.sheet)
-    columns = ("model", "question_id", "first", "first_verdict", "second", "second_verdict",
-               "reference", "answer", "reasoning")  # fmt: skip
-    note = "Traces on which two verdicts are yes and no; who is right is for a reader to say."
-    return Table("disagreements", "Disagreements of judges", columns, rows, note)
 
 
 def _hypotheses(made: Agreements) -> Table:
@@ -63,8 +58,8 @@ def _hypotheses(made: Agreements) -> Table:
 
 
 def _scores(made: Agreements) -> Table:
-    rows = [("all traces", *row) for each in made.rankings.values() for row in _rank_rows(each)]
-    rows += [("common traces", *row) for each in made.common.values() for row in _rank_rows(each)]
+    rows = [("all traces", *row) for each in made.rankings.values() for row in rank_rows(each)]
+    rows += [("common traces", *row) for each in made.common.values() for row in rank_rows(each)]
     columns = ("on", "metric", "variant", "model", "score", "95%", "traces", "rank", "why not")
     note = (
         "Higher is more faithful in the metric's own sense. Common traces are those that all three "
@@ -83,12 +78,15 @@ def _taus(made: Agreements) -> Table:
 
 def _reversals(made: Agreements) -> Table:
     rows = tuple(
-        (r.higher, r.lower, r.first_metric, r.first_share, r.second_metric, 1 - r.second_share)
+        (r.higher, r.lower, r.first_metric, r.first_share, r.second_metric, r.second_share)
         for r in made.reversals
     )
-    columns = ("model", "against", "preferred by", "share", "not by", "share")
+    columns = ("A", "B", "A is preferred by", "share", "B is preferred by", "share")
     level = made.plan.settings.reversal_level
-    note = f"Share of resamples that prefer the first model; both sides at level {level:g} or over."
+    note = (
+        f"Shares of resamples, both {level:g} or over. Of pairs that are equal under both metrics "
+        f"{chance_of_reversal(level):.0%} would reverse by chance."
+    )
     return Table("reversals", "Pairs of models that reverse", columns, rows, note)
 
 
@@ -105,12 +103,21 @@ def _preferences(made: Agreements) -> Table:
 
 def _curves(made: Agreements) -> Table:
     rows = tuple(
-        (level, *(curve.counts[k] for curve in made.curves)) for k, level in enumerate(LEVELS)
+        (level, *(curve.counts[k] for curve in made.curves), _most_by_chance(made, k))
+        for k, level in enumerate(LEVELS)
     )
-    columns = ("level", *(f"{curve.first} / {curve.second}" for curve in made.curves))
-    pairs = made.curves[0].n_pairs if made.curves else 0
-    note = f"Of {pairs} pairs of models."
+    names = (f"{curve.first} / {curve.second}" for curve in made.curves)
+    columns = ("level", *names, "by chance")
+    pairs = max((curve.n_pairs for curve in made.curves), default=0)
+    note = (
+        f"Of {pairs} pairs of models. By chance: expected between two metrics if all models were "
+        "equal under both."
+    )
     return Table("reversal_curve", "Reversals at every level", columns, rows, note)
+
+
+def _most_by_chance(made: Agreements, place: int) -> float | None:
+    return max((curve.by_chance[place] for curve in made.curves), default=None)
 
 
 def _traces(made: Agreements) -> Table:
@@ -159,41 +166,6 @@ def _truncation(made: Agreements) -> Table:
     return Table("truncation", "Without truncated traces", columns, rows, note)
 
 
-def _judges(made: Agreements) -> Table:
-    rows = tuple(
-        (each.judge, each.validation, each.reference.kappa.value, each.interval,
-         each.reference.ac1.value, each.reference.observed, each.reference.n,
-         each.no_verdict, *each.counts.values())
-        for each in made.judges
-    )  # fmt: skip
-    counts = tuple(made.judges[0].counts) if made.judges else ()
-    columns = ("judge", "validation", "kappa", "95%", "AC1", "raw", "labels", "no verdict", *counts)
-    mark = made.plan.settings.judge_kappa
-    note = (
-        f"Against reference labels; passed where the whole interval of kappa is {mark:g} or over."
-    )
-    return Table("judges", "Judges", columns, rows, note)
-
-
-def _judge_scores(made: Agreements) -> Table:
-    if len(made.judge_rankings) < 2:
-        return Table("judge_scores", "", (), ())
-    rows = tuple(row for each in made.judge_rankings.values() for row in _rank_rows(each))
-    columns = ("judge", "variant", "model", "score", "95%", "traces", "rank", "why not")
-    return Table("judge_scores", "Biasing features under each judge", columns, rows)
-
-
-def _swaps(made: Agreements) -> Table:
-    rows = tuple(
-        (each.first, each.second, each.tau.value, each.tau.interval, each.agreement.kappa.value,
-         each.interval, each.agreement.ac1.value, each.agreement.observed, each.agreement.n)
-        for each in made.swaps
-    )  # fmt: skip
-    columns = ("judge", "judge", "tau-b", "95%", "kappa", "95%", "AC1", "raw", "traces")
-    note = "tau-b of the two rankings by biasing features, and agreement on the same traces."
-    return Table("judge_swap", "Changing the judge alone", columns, rows, note)
-
-
 def _elicitation(made: Agreements) -> Table:
     effects = {each.model: each for each in made.elicitation.effects}
     rows = []
@@ -212,7 +184,7 @@ def _elicitation(made: Agreements) -> Table:
 
 
 def _variants(made: Agreements) -> Table:
-    rows = tuple(row for each in made.variants.values() for row in _rank_rows(each))
+    rows = tuple(row for each in made.variants.values() for row in rank_rows(each))
     columns = ("metric", "variant", "model", "score", "95%", "traces", "rank", "why not")
     return Table("variants", "The same metrics as others compute them", columns, rows)
 
@@ -266,12 +238,6 @@ def _amendments(made: Agreements) -> Table:
     )
     columns = ("date", "setting", "before", "now", "reason", "after scores were seen")
     return Table("amendments", "Amendments", columns, rows)
-
-
-def _rank_rows(ranking: Ranking) -> Iterator[tuple[Cell, ...]]:
-    for each in ranking.models:
-        yield (ranking.metric, ranking.variant, each.model, each.value, each.interval, each.n,
-               each.rank, each.reason or "")  # fmt: skip
 
 
 def _tau_row(tau: RankTau) -> tuple[Cell, ...]:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from faithshift_bench.agreement.claims import PROPERTIES
+from faithshift_bench.agreement.ranking import chance_of_reversal
 from faithshift_bench.agreement.traces import POOLED
 from faithshift_bench.board import figure, span
 
@@ -26,8 +27,11 @@ def headline_lines(made: Agreements) -> list[str]:
         )
     pairs = len({frozenset((r.higher, r.lower)) for r in made.reversals})
     total = made.n_models * (made.n_models - 1) // 2
-    level = f"at level {settings.reversal_level:g}"
-    lines.append(f"{pairs} of {total} pairs of models reverse between two metrics {level}.")
+    level = settings.reversal_level
+    lines.append(
+        f"{pairs} of {total} pairs of models reverse between two metrics at level {level:g} "
+        f"(by chance {chance_of_reversal(level):.0%} of pairs that are equal under both)."
+    )
     for each in made.traces:
         if each.over == POOLED:
             found = each.agreement

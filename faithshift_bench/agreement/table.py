@@ -73,14 +73,14 @@ def _read_column(name: str, cells: list[Any], source: str) -> list[Any]:
     reader, expected = _READERS.get(name, _VERDICT_READER)
     found = []
     for number, cell in enumerate(cells):
-        text = _text(cell)
-        if text is None and name in ("model", "question_id", "condition"):
-            raise InputError("empty", file=source, row=number, field=name, expected=expected)
+        where = {"file": source, "row": number, "field": name}
         try:
+            text = _text(cell)
             found.append(None if text is None else reader(text))
         except (KeyError, ValueError, OverflowError):
-            where = {"file": source, "row": number, "field": name}
             raise InputError("bad value", **where, expected=expected, got=cell) from None
+        if text is None and name in NEEDED[:3]:
+            raise InputError("empty", **where, expected=expected)
     return found
 
 
@@ -88,6 +88,8 @@ def _text(cell: Any) -> str | None:
     """A cell as text; None where it is empty, null or NaN."""
     if cell is None or cell != cell:
         return None
+    if not isinstance(cell, str | int | float):
+        raise ValueError(cell)
     # 3.0 in a column of floats that has a hole is the 3 of another file.
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from faithshift_bench.agreement.ranking import Ranking
 from faithshift_bench.board import figure, span
 
 Cell = str | int | float | bool | tuple[float, float] | None
@@ -83,3 +84,11 @@ def _distinct(names: Sequence[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         found.append(name if seen[name] == 1 else f"{name} {seen[name]}")
     return found
+
+
+def rank_rows(ranking: Ranking) -> Iterator[tuple[Cell, ...]]:
+    """A row a model: metric, variant, model, score, interval, traces, rank, why not."""
+    for each in ranking.models:
+        rank = "" if each.rank is None else f"{each.rank:g}"
+        yield (ranking.metric, ranking.variant, each.model, each.value, each.interval, each.n,
+               rank, each.reason or "")  # fmt: skip

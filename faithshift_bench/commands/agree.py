@@ -40,7 +40,7 @@ def agree(
     if judge is not None:
         plan = plan.amend("judge", judge, "set on the command line")
     made = compare_metrics(study, plan)
-    write_report(made, out)
+    write_report(made, study, out)
     if as_json:
         return print_json(made.to_dict())
     for line in headline_lines(made):
