@@ -6,12 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from builders.audit_command import add_commands
 from builders.organisms.preset import is_organisms, load_organisms
 from builders.organisms.truth_command import add_command as add_truth
 from builders.presets import load_preset
+from builders.presets.uses import local_copies
 from builders.publishing.command import add_command as add_publish
 from builders.withhold_command import add_command as add_withhold
 from builders.withhold_command import add_salt
@@ -25,13 +27,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     build.add_argument(
         "--preset",
         default="mini",
-        help="mini, twelve, board-hidden, organisms, organisms-small, or a TOML file",
+        help="mini, twelve, board-hidden, paper, paper-750, paper-8, paper-forty, agreement, "
+        "organisms, organisms-small, or a TOML file",
     )
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument(
         "--models", type=Path, help="of organisms: a folder of models to use; none is trained then"
+    )
+    build.add_argument(
+        "--copies",
+        type=Path,
+        metavar="DIR",
+        help="of a preset with sources: DIR/gsm8k and so on are read instead of the Hub",
     )
     build.add_argument("--dry-run", action="store_true", help="print the estimate and stop")
     add_salt(build)
@@ -72,11 +81,21 @@ def _build(options: argparse.Namespace) -> int:
     if options.models is not None:
         raise ValueError(f"--models: expected a preset of organisms, got {options.preset}")
     preset = load_preset(options.preset)
+    if options.copies is not None:
+        if not preset.sources:
+            raise ValueError(f"--copies: expected a preset with sources, got {options.preset}")
+        preset = replace(preset, sources=local_copies(preset.sources, options.copies))
     from builders.estimate import estimate
     from builders.provenance import emulates
     from builders.shards import Shard
 
     shard = None if options.shard is None else Shard.parse(options.shard)
+    if options.dry_run and preset.sources:
+        from builders.dry_run import dry_run
+
+        for line in dry_run(preset):
+            print(line)
+        return 0
     if options.dry_run:
         for name, value in estimate(preset).items():
             print(f"{name}: {value:,.0f}")
@@ -96,6 +115,9 @@ def _build(options: argparse.Namespace) -> int:
     from builders.stages import build, build_shard
     from builders.weights import load_models
 
+    if preset.api_models:
+        hosted = ", ".join(preset.api_models)
+        print(f"note: not built here, as they show no states: {hosted}", file=sys.stderr)
     models, workers = load_models(preset.models), max(1, options.workers)
     if salt is not None:
         made = {"salt": salt, "workers": workers, "shard": shard}

