@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import NDArray
 
 from cards.render import fill, table
 from faithshift_bench.board import (
@@ -18,6 +21,7 @@ from faithshift_bench.board import (
 )
 from faithshift_bench.detectors import Detector, load_saved
 from faithshift_bench.detectors.base import REPORT
+from faithshift_bench.detectors.ensemble import member_folder
 from faithshift_bench.render import AXIS_COLUMNS, SEED_COLUMNS, axis_rows, details, seed_rows
 from faithshift_bench.report import Report
 from faithshift_data.errors import InputError
@@ -55,11 +59,18 @@ def detector_card(folder: str | Path) -> str:
             ["array", "shape", "dtype"],
             (
                 (f"`{name}`", " x ".join(map(str, array.shape)) or "scalar", array.dtype)
-                for name, array in sorted(detector.arrays.items())
+                for name, array in sorted(_arrays(detector))
             ),
         ),
         report=None if report is None else _figures(report),
     )
+
+
+def _arrays(detector: Detector, place: str = "") -> Iterator[tuple[str, NDArray]]:
+    """Names as in the folder: those of an ensemble's members lie in folders of their own."""
+    yield from ((place + name, array) for name, array in detector.arrays.items())
+    for number, member in enumerate(getattr(detector, "members", ())):
+        yield from _arrays(member, f"{place}{member_folder(number)}/")
 
 
 def _first_paragraph(detector: Detector) -> str:

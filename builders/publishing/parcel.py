@@ -21,6 +21,8 @@ METRIC = "meta_faithfulness"
 SCRIPT = f"faithshift_bench/{METRIC}/{METRIC}.py"
 WHEEL = re.compile(r"faithshift-(?P<version>[^-]+)-py3-none-any\.whl")
 TAG = re.compile(r"v\d[0-9A-Za-z]*(?:[.\-+_][0-9A-Za-z]+)*")
+# The folders of an ensemble's members.
+MEMBER = re.compile(r"^(member-\d\d/)+")
 SPACE = Path(__file__).with_name("space")
 
 
@@ -141,9 +143,10 @@ def _detector(folder: Path, tag: str | None) -> Parcel:
     from faithshift_bench.detectors.base import ARRAYS, DESCRIPTION, REPORT
 
     parts = (ARRAYS, DESCRIPTION, REPORT)
-    names = [path.name for path in sorted(folder.iterdir()) if path.name not in (CARD, MANIFEST)]
+    found = (p.relative_to(folder).as_posix() for p in sorted(folder.rglob("*")) if not p.is_dir())
+    names = [name for name in found if name not in (CARD, MANIFEST)]
     for name in names:
-        if name not in parts:
+        if MEMBER.sub("", name) not in parts:
             message = "not part of a saved detector"
             raise InputError(message, file=folder / name, expected=sorted(parts))
     detector = load_saved(folder)

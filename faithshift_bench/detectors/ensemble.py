@@ -22,6 +22,11 @@ OWN = ("of", "members", "gate")
 MARGIN, AGREE = "margin", "agree"
 
 
+def member_folder(place: int) -> str:
+    """Where, in the folder of a saved ensemble, its member number ``place`` lies."""
+    return f"member-{place:02d}"
+
+
 class Ensemble(Detector):
     """The mean probability of several detectors, each fitted with a seed of its own.
 
@@ -94,14 +99,14 @@ class Ensemble(Detector):
         """Write each member into a folder of its own, ``member-00`` and so on, then itself."""
         for place, member in enumerate(self.members):
             member.fitted = {**self.fitted, **member.fitted}
-            member.save(_folder(folder, place))
+            member.save(Path(folder) / member_folder(place))
         return super().save(folder)
 
     def load(self, folder: str | Path) -> Self:  # noqa: D102
         super().load(folder)
         self.members = self._make()
         for place, member in enumerate(self.members):
-            member.load(_folder(folder, place))
+            member.load(Path(folder) / member_folder(place))
         self._fitted = True
         return self
 
@@ -170,7 +175,3 @@ class IrmSeed4(Ensemble):
     name = "irm_seed4"
     defaults: ClassVar[Mapping[str, Any]] = {"of": "sift_small", "gate": MARGIN}
     fixed: ClassVar[Mapping[str, Any]] = {"members": 4, "objective": "irm"}
-
-
-def _folder(folder: str | Path, place: int) -> Path:
-    return Path(folder) / f"member-{place:02d}"

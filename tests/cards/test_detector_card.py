@@ -11,10 +11,12 @@ import yaml
 
 import faithshift_bench as fb
 import faithshift_data as fd
+from builders.publishing.parcel import pack
 from cards import detector_card
 from faithshift_bench.detectors import load_detector, load_saved, run_detector
 from faithshift_bench.evaluation import data_hash
 from faithshift_data.errors import InputError
+from tests.synthetic import STATE
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +86,17 @@ def test_foreign_reports_and_folders_are_refused(saved: Path, tmp_path: Path) ->
         detector_card(tmp_path / "seed-0")
     with pytest.raises(InputError, match="not a saved detector"):
         detector_card(tmp_path)
+
+
+def test_an_ensemble_is_published_with_all_its_members(synthetic: Path, tmp_path: Path) -> None:
+    params = {"of": "hidden_state+random", "members": 2}
+    run_detector("ensemble", fd.open(synthetic), (1,), params=params, save=tmp_path)
+    folder = tmp_path / "seed-1"
+    assert f"| `member-01/weight` | {STATE} | float64 |" in detector_card(folder)
+    files = pack(folder, "org/ensemble", "v1").files
+    parts = ("arrays.safetensors", "detector.json")
+    members = {f"member-0{place}/{part}" for place in range(4) for part in parts}
+    assert set(files) == {*parts, *members, "manifest.json", "README.md"}
+    (folder / "member-00/more").write_text("x")
+    with pytest.raises(InputError, match="member-00/more: not part of a saved detector"):
+        pack(folder, "org/ensemble", "v1")

@@ -13,6 +13,7 @@ import faithshift_data as fd
 from builders.__main__ import main
 from builders.organisms.probing import probe_table
 from builders.organisms.truth import believed, trusts
+from faithshift_bench.detectors.registry import BASELINES, CONTROLS
 from faithshift_bench.evaluation import frame_of
 from faithshift_bench.frame import Frame
 from faithshift_bench.studies.belief import moves
@@ -217,7 +218,7 @@ def test_the_command_prints_both_tables(
     heads = [line.split()[0] for line in lines if line]
     assert heads[:8] == ["tiny", "rule", *RULES]
     assert heads[8:10] == ["Detectors", "detector"]
-    assert Counter(heads[10:]) == dict.fromkeys(fb.list_detectors(), 1 + len(RULES))
+    assert Counter(heads[10:]) == dict.fromkeys((*CONTROLS, *BASELINES), 1 + len(RULES))
     assert main(["truth", "mini"]) == 1
     assert "the truth is not known" in capsys.readouterr().err
     assert main(["truth", "mini", "--seeds", "0"]) == 1
