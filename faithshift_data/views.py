@@ -27,7 +27,9 @@ NEEDS = (
     "environments",
     "true_environments",
 )
-STORED = {"descriptors": ("psi", "scalars"), "states": ("state",)}
+# Numbers a trace beside the descriptors, which a dataset need not have.
+BESIDE = ("scalars", "rollout")
+STORED = {"descriptors": ("psi", *BESIDE), "states": ("state",)}
 TEXT = (
     "prompt",
     "question",
@@ -99,6 +101,12 @@ class View:
         """Numbers a trace beside ``descriptors``, float32 (n, 4); None: the dataset has none."""
         self._need("descriptors")
         return self._parts.get("scalars")
+
+    @property
+    def rollout(self) -> np.ndarray | None:
+        """Shares of attention rollout on four blocks, float32 (n, 4); None: the dataset has none."""
+        self._need("descriptors")
+        return self._parts.get("rollout")
 
     @property
     def states(self) -> np.ndarray:
@@ -190,8 +198,8 @@ def make_view(
     if "descriptors" in needs:
         psi, mask = ds.trajectories.padded("psi", ids)
         parts["descriptors"] = (_frozen(psi), _frozen(mask))
-        if "scalars" in ds.manifest.descriptors:
-            parts["scalars"] = _frozen(_stacked(ds, "scalars", ids))
+        for name in (name for name in BESIDE if name in ds.manifest.descriptors):
+            parts[name] = _frozen(_stacked(ds, name, ids))
     if "states" in needs:
         parts["states"] = _frozen(_stacked(ds, "state", ids))
     item_ids = np.array(traces["item_id"].to_pylist(), dtype=str)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from faithshift_bench.detectors.linear import LinearDetector
 from faithshift_data.errors import InputError
 from faithshift_data.measure.descriptors import CHANNELS
+from faithshift_data.measure.spans import BLOCKS
 
 if TYPE_CHECKING:
     from faithshift_bench.explain.inputs import Feature
@@ -43,16 +44,18 @@ class Attribution(LinearDetector):
             expected = " or ".join(VARIANTS)
             raise InputError("bad parameter", field="variant", expected=expected, got=variant)
         self.params["variant"] = variant
-        if variant == "rollout":
-            self.needs = ("rollout",)
 
     def features(self, view: View) -> NDArray[np.float64]:
         """Stability, shape (n, 1), 0 where no step was read; or rollout shares, (n, blocks).
 
         Raises:
-            InputError: the descriptors have other channels than `CHANNELS`.
+            InputError: the descriptors have other channels than `CHANNELS`, or the data store no
+                rollout.
         """
         if self.params["variant"] == "rollout":
+            if view.rollout is None:
+                message = "no attention rollout in the data; `faithshift measure --rollout` adds it"
+                raise InputError(message, file=self.name, field="variant", got="rollout")
             return np.asarray(view.rollout, dtype=np.float64)
         psi, mask = view.descriptors
         if psi.shape[2] != len(CHANNELS):
@@ -65,6 +68,6 @@ class Attribution(LinearDetector):
     def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
         from faithshift_bench.explain.inputs import Feature
 
-        if self.params["variant"] == "stability":
-            return [Feature("stability", "mean")]
-        return super().feature_names(view)
+        if self.params["variant"] == "rollout":
+            return [Feature("rollout", block) for block in BLOCKS]
+        return [Feature("stability", "mean")]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from faithshift_bench.detectors import load_detector
+from faithshift_bench.detectors import load_detector, load_saved
 from faithshift_bench.detectors.controls import edit_distance
 from faithshift_data.errors import InputError
 from faithshift_data.measure.descriptors import CHANNELS
@@ -98,6 +98,21 @@ def test_attribution_reads_no_other_channel():
     others = [k for k in range(32) if k not in KEPT]
     view.descriptors[0][:, :, others] = 7.0
     assert np.array_equal(detector.score(view), before)
+
+
+def test_rollout_is_another_quantity_and_has_to_be_stored(tmp_path):
+    view = psi_view([0.5] * 20, [4] * 20, [0, 1] * 10)
+    view.rollout = None
+    detector = load_detector("attribution", variant="rollout")
+    with pytest.raises(InputError, match=r"no attention rollout .*`faithshift measure --rollout`"):
+        detector.fit(view, seed=0)
+    view.rollout = np.tile(np.float32([[0.7, 0, 0.1, 0.2], [0.1, 0, 0.1, 0.8]]), (10, 1))
+    detector.fit(view, seed=0)
+    assert detector.features(view) == pytest.approx(view.rollout)
+    unfaithful, faithful = detector.score(view)[:2]
+    assert unfaithful < 0.2 < 0.8 < faithful
+    loaded = load_saved(detector.save(tmp_path / "d"))
+    assert np.array_equal(loaded.score(view), detector.score(view))
 
 
 @pytest.mark.parametrize(
