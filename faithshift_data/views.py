@@ -104,7 +104,7 @@ class View:
 
     @property
     def rollout(self) -> np.ndarray | None:
-        """Shares of attention rollout on four blocks, float32 (n, 4); None: the dataset has none."""
+        """Attention rollout on four blocks, float32 (n, 4) of sum 1; None: the dataset has none."""
         self._need("descriptors")
         return self._parts.get("rollout")
 
