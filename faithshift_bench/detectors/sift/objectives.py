@@ -22,7 +22,7 @@ def slope(logits: Tensor, labels: Tensor, positive: float) -> Tensor:
     In closed form, mean of ``weight * (sigmoid(z) - y) * z``, so that its own gradient needs no
     second pass.
     """
-    weight = torch.where(labels > 0.5, positive, 1.0)
+    weight = 1 + (positive - 1) * labels
     return (weight * (torch.sigmoid(logits) - labels) * logits).mean()
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from faithshift_bench.detectors.base import Progress
 from faithshift_bench.detectors.sift import objectives
-from faithshift_bench.detectors.sift.encoder import Dropout
+from faithshift_bench.detectors.sift.encoder import Dropout, count_parameters
 from faithshift_bench.detectors.sift.environments import batches
 from faithshift_bench.detectors.sift.plan import Plan
 from faithshift_bench.metrics import auroc
@@ -141,7 +141,7 @@ def train(
             "diverged": diverged,
             "start": start,
             "curves": curves,
-            "parameters": sum(p.numel() for p in run.network.parameters()),
+            "parameters": count_parameters(run.network),
             "seconds": time.perf_counter() - begun,
         }
     return Trained(kept, record)
