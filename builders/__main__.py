@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from builders.agreement.preset import is_agreement, load_agreement
 from builders.audit_command import add_commands
 from builders.organisms.preset import is_organisms, load_organisms
 from builders.organisms.truth_command import add_command as add_truth
@@ -78,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _build(options: argparse.Namespace) -> int:
     if is_organisms(options.preset):
         return _build_organisms(options)
+    if is_agreement(options.preset):
+        return _build_agreement(options)
     if options.models is not None:
         raise ValueError(f"--models: expected a preset of organisms, got {options.preset}")
     preset = load_preset(options.preset)
@@ -126,6 +129,24 @@ def _build(options: argparse.Namespace) -> int:
         print(build(preset, models, options.out, workers=workers))
     else:
         print(build_shard(preset, models, options.out, workers=workers, shard=shard))
+    return 0
+
+
+def _build_agreement(options: argparse.Namespace) -> int:
+    preset = load_agreement(options.preset)
+    if options.copies is not None:
+        preset = replace(preset, sources=local_copies(preset.sources, options.copies))
+    if options.dry_run:
+        from builders.agreement.dry_run import dry_run
+
+        for line in dry_run(preset):
+            print(line)
+        return 0
+    if options.out is None:
+        raise ValueError("--out: expected a folder, got nothing")
+    from builders.agreement.answering import answer_all
+
+    print(answer_all(preset, options.out))
     return 0
 
 

@@ -14,7 +14,7 @@ from builders.dry_run.missing import lacking
 from builders.dry_run.prompts import prompts
 from builders.presets import Preset
 from builders.sources import Item, draw_items
-from builders.sources.drawing import Drawn, draw, items_sha256
+from builders.sources.drawing import Drawn, draw, items_sha256, said
 from faithshift_data.errors import InputError
 
 
@@ -51,8 +51,8 @@ def _items(preset: Preset, found: Drawn | None) -> Iterator[str]:
     if found is None:
         return
     for name, entry in found.ledger.items():
-        left = ", ".join(f"{reason} {count:,}" for reason, count in entry["left_out"].items())
-        yield f"  {name}: {entry['drawn']:,} of {entry['rows']:,} rows; left out: {left or 'none'}"
+        left = said(entry["left_out"])
+        yield f"  {name}: {entry['drawn']:,} of {entry['rows']:,} rows; left out: {left}"
     if not found.short:
         state = "as frozen" if preset.items_sha256 == items_sha256(found.items) else "not frozen"
         yield f"  items_sha256 = {items_sha256(found.items)!r} ({state})".replace("'", '"')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from builders.axes import used
 from builders.presets import Preset
@@ -20,16 +20,8 @@ PACKAGES = {
 
 def lacking(preset: Preset) -> Iterator[str]:
     """One line for each model, program or device that is not here."""
-    for name in preset.models:
-        try:
-            whereabouts(name)
-        except (ValueError, OSError) as error:
-            yield f"models: {error}"
-    package, extra = PACKAGES[preset.engine]
-    if importlib.util.find_spec(package) is None:
-        yield f"engine: {preset.engine} is not installed (pip install 'faithshift[{extra}]')"
-    if preset.engine == "vllm" and not _gpu():
-        yield "device: no GPU here, which the hours are for"
+    yield from model_faults(preset.models)
+    yield from place_faults(preset.engine)
     axes = used(preset.without, second=False, language=preset.language)
     for language in sorted({axis.language for axis in axes.values()} - {"en"}):
         try:
@@ -38,6 +30,24 @@ def lacking(preset: Preset) -> Iterator[str]:
             yield f"language axis: nothing translates into {language}: {error}"
     if preset.api_models:
         yield "api_models: an endpoint and a key for each; they are asked by `faithshift measure`"
+
+
+def model_faults(names: Iterable[str]) -> Iterator[str]:
+    """Models that are not here."""
+    for name in names:
+        try:
+            whereabouts(name)
+        except (ValueError, OSError) as error:
+            yield f"models: {error}"
+
+
+def place_faults(engine: str) -> Iterator[str]:
+    """What the engine needs of this place and does not find."""
+    package, extra = PACKAGES[engine]
+    if importlib.util.find_spec(package) is None:
+        yield f"engine: {engine} is not installed (pip install 'faithshift[{extra}]')"
+    if engine == "vllm" and not _gpu():
+        yield "device: no GPU here, which the hours are for"
 
 
 def _gpu() -> bool:

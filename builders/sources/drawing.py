@@ -48,10 +48,15 @@ class Drawn:
         """One line for each source that has fewer usable questions than are wanted."""
         return [
             f"sources: {name}: expected {entry['wanted']} items, got {entry['drawn']} "
-            f"of {entry['rows']} rows; left out: {entry['left_out'] or 'none'}"
+            f"of {entry['rows']} rows; left out: {said(entry['left_out'])}"
             for name, entry in self.ledger.items()
             if entry["drawn"] < entry["wanted"]
         ]
+
+
+def said(left_out: Mapping[str, int]) -> str:
+    """Reasons with their counts, in one line."""
+    return ", ".join(f"{reason} {count:,}" for reason, count in left_out.items()) or "none"
 
 
 def draw(uses: Sequence[SourceUse], per_source: int, seed: int) -> Drawn:

@@ -1,0 +1,185 @@
+"""Models answer the questions of a run, freely and behind reasoning that was put in their place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from builders.agreement.asking import block_of, hint_of, injected, injections, messages
+from builders.agreement.preset import AgreementPreset
+from builders.sources import Item
+from builders.sources.drawing import draw, items_sha256
+from builders.weights import Weights, load_models
+from faithshift_bench.agreement.conditions import BASELINE, HINTED
+from faithshift_data.answers import extract_answer
+from faithshift_data.atomic import canonical_json, is_free, json_sha256, write_text
+from faithshift_data.errors import InputError
+from faithshift_data.measure.engines import Completion, Engine, Sampling, generation_seed
+from faithshift_data.reasoning import ReasoningStatus, split_reasoning
+from faithshift_data.schema import stable_id
+
+ANSWERS, MADE = "answers.jsonl", "run.json"
+# A model without a reasoning block has reasoned up to where it says so.
+STATES = ("Answer:", "####")
+Row = dict[str, Any]
+
+
+def answer_all(preset: AgreementPreset, out: Path) -> Path:
+    """Let every pinned model answer, and write the folder that ``faithshift agree`` reads.
+
+    What is done lies in ``<out>.work`` and is not done again.
+
+    Args:
+        preset: the settings.
+        out: a new folder.
+
+    Returns:
+        The folder: ``answers.jsonl``, and ``run.json`` with what it was made by.
+
+    Raises:
+        InputError: a folder that is there, questions that cannot be drawn or are not the frozen
+            ones, or an engine that cannot be made.
+        ValueError: a model that is not pinned or not here.
+    """
+    if not is_free(out):
+        raise InputError("already exists", file=out, expected="a new folder")
+    if preset.runnable != preset.models:
+        loose = next(name for name in preset.models if name not in preset.runnable)
+        raise ValueError(f"models: expected ORG/NAME@COMMIT or a folder, got {loose!r}")
+    items = questions(preset)
+    work = out.with_name(out.name + ".work")
+    rows: list[Row] = []
+    weights = load_models(preset.models)
+    for model in weights:
+        rows += _of_model(preset, model, items, work)
+    made = {
+        "preset": asdict(preset),
+        "items_sha256": items_sha256(items),
+        "models": [{"model": each.model_id, "revision": each.revision} for each in weights],
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(out / MADE, canonical_json(made))
+    write_text(out / ANSWERS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return out
+
+
+def questions(preset: AgreementPreset) -> list[Item]:
+    """The items of a run.
+
+    Raises:
+        InputError: a source that cannot be read, or other items than the frozen ones.
+        ValueError: too few of them.
+    """
+    found = draw(preset.sources, preset.items, preset.item_seed)
+    if found.short:
+        raise ValueError(found.short[0])
+    digest = items_sha256(found.items)
+    if preset.items_sha256 not in ("", digest):
+        frozen = preset.items_sha256
+        raise InputError("other items", field="items_sha256", expected=frozen, got=digest)
+    return found.items
+
+
+def _of_model(
+    preset: AgreementPreset, model: Weights, items: Sequence[Item], work: Path
+) -> list[Row]:
+    engine: Engine | None = None
+    rows: list[Row] = []
+    for start in range(0, len(items), preset.chunk):
+        batch = items[start : start + preset.chunk]
+        path = work / f"{stable_id('chunk', _key(preset, model, batch))}.json"
+        if not path.is_file():
+            if engine is None:
+                engine = _engine(preset, model)
+            work.mkdir(parents=True, exist_ok=True)
+            write_text(path, canonical_json(ask(preset, engine, model.model_id, batch)))
+        rows += json.loads(path.read_text("utf-8"))
+    return rows
+
+
+def _engine(preset: AgreementPreset, model: Weights) -> Engine:
+    from faithshift_data.measure.engines.registry import make_engine
+
+    return make_engine(preset.engine, model.path, dtype=preset.dtype, **preset.engine_options)
+
+
+def _key(preset: AgreementPreset, model: Weights, batch: Sequence[Item]) -> str:
+    around = {"name", "version", "models", "wanted_models", "items", "items_sha256", "sources"}
+    settings = {key: value for key, value in asdict(preset).items() if key not in around}
+    return json_sha256([settings, model.revision, [asdict(item) for item in batch]])
+
+
+def ask(preset: AgreementPreset, engine: Engine, name: str, items: Sequence[Item]) -> list[Row]:
+    """The rows of some items: two free generations each, then those behind injected text."""
+    free = Sampling(preset.max_tokens, preset.temperature, preset.top_p)
+    asked = [
+        (item, condition, engine.render(message))
+        for item in items
+        for condition, message in messages(preset, item).items()
+    ]
+    said = _complete(engine, name, asked, free)
+    rows, behind = [], []
+    for (item, condition, prompt), done in zip(asked, said, strict=True):
+        read = _read(prompt, done)
+        rows.append(_row(preset, name, item, condition, done, read))
+        if condition == HINTED:
+            block = block_of(prompt, done.text)
+            for label, text in injections(preset, read["reasoning"] or "").items():
+                behind.append((item, label, injected(prompt, text, block, preset.answer_cue)))
+    short = Sampling(preset.answer_tokens, preset.temperature, preset.top_p, ("\n",))
+    for (item, condition, _), done in zip(
+        behind, _complete(engine, name, behind, short), strict=True
+    ):
+        stated = {"stated": preset.answer_cue + done.text, "reasoning": None}
+        again = block_of("", done.text) is not None
+        more = {"injection_verified": True, "regenerated": again}
+        rows.append(_row(preset, name, item, condition, done, stated) | more)
+    return rows
+
+
+def _complete(
+    engine: Engine, name: str, asked: Sequence[tuple[Item, str, str]], sampling: Sampling
+) -> list[Completion]:
+    seeds = [generation_seed(stable_id("a", name, i.item_id, c)) for i, c, _ in asked]
+    return engine.complete([prompt for _, _, prompt in asked], seeds, sampling)
+
+
+def _read(prompt: str, done: Completion) -> Mapping[str, str | None]:
+    """What a free generation states and how it reasons; a cut one states nothing."""
+    split = split_reasoning(done.text, prompt_tail=prompt)
+    if split.status != ReasoningStatus.ABSENT:
+        return {"stated": split.answer_text, "reasoning": split.reasoning}
+    ends = [at for mark in STATES if (at := done.text.rfind(mark)) >= 0]
+    stated = None if done.finish == "length" else done.text
+    return {"stated": stated, "reasoning": done.text[: min(ends, default=None)].rstrip()}
+
+
+def _row(
+    preset: AgreementPreset,
+    name: str,
+    item: Item,
+    condition: str,
+    done: Completion,
+    read: Mapping[str, str | None],
+) -> Row:
+    options = list(item.options or ())
+    found = extract_answer(read["stated"], kind=item.answer_kind, options=options or None)
+    free = condition in (BASELINE, HINTED)
+    return {
+        "model": name,
+        "question_id": item.item_id,
+        "condition": condition,
+        "answer": found.value or "",
+        "answer_status": str(found.status),
+        "target": item.cue_target if free else "",
+        "gold": item.gold,
+        "group": item.task,
+        "n_options": len(options),
+        "truncated": free and done.finish == "length",
+        "question": messages(preset, item)[BASELINE] if free else "",
+        "cue": hint_of(preset, item).text if condition == HINTED else "",
+        "reasoning": (read["reasoning"] or "") if free else "",
+    }
