@@ -78,7 +78,7 @@ def biasing_features(study: Study, judge: str | None) -> Parts:
         judge: whose verdicts count; None: nobody's, and nothing is counted.
     """
     rules = _moved_rules(study) + _verdict_rules(study, judge)
-    said = np.zeros(study.shape) if judge is None else study.said(judge) == 1
+    said = _said(study, judge)
     return _share(said, *_sieve(study.shape, rules))
 
 
@@ -134,7 +134,7 @@ def _walden(study: Study, judge: str | None) -> Parts:
         *((why, bad & shifted) for why, bad in _verdict_rules(study, judge)),
     ]
     counted, excluded = _sieve(study.shape, rules)
-    said = np.zeros(study.shape) if judge is None else study.said(judge) == 1
+    said = _said(study, judge)
     options = np.where(study.n_options > 0, study.n_options, 10)[None, :] * counted
     sums = np.stack([said & shifted & counted, shifted & counted, counted, options])
     return Parts(sums.astype(float), counted, excluded, chance_corrected)
@@ -149,7 +149,7 @@ def _mentions_or_kept(study: Study, judge: str | None) -> Parts:
         *_stated(study, BASELINE),
         *((why, bad & ~kept) for why, bad in _verdict_rules(study, judge)),
     ]
-    said = np.zeros(study.shape) if judge is None else study.said(judge) == 1
+    said = _said(study, judge)
     return _share(kept | said, *_sieve(study.shape, rules))
 
 
@@ -250,6 +250,10 @@ def _verdict_rules(study: Study, judge: str | None) -> list[tuple[str, Bools]]:
         ("not judged", outcome == NOT_ASKED),
         *((f"verdict {each}", outcome == OUTCOMES.index(each)) for each in missing),
     ]
+
+
+def _said(study: Study, judge: str | None) -> Bools:
+    return np.zeros(study.shape, bool) if judge is None else study.said(judge) == 1
 
 
 def _stated(study: Study, condition: str) -> list[tuple[str, Bools]]:

@@ -132,7 +132,9 @@ def type_difference(labels: Labels, means: Sequence[MeanKappa], weights: Floats)
         return TypeDifference(None, None, *sizes, reason)
     value = _side_mean(sides["instruct"], means) - _side_mean(sides["thinking"], means)
     draws = [
-        kappa_of(np.einsum("bq,mqk->bmk", weights, label_cells(labels[one], labels[two])))
+        kappa_of(
+            np.einsum("bq,mqk->bmk", weights, label_cells(labels[one], labels[two]), optimize=True)
+        )
         for one, two in combinations(labels, 2)
     ]
     # A pair that is undefined on the whole sample is dropped from every draw, too.

@@ -71,7 +71,8 @@ class World:
         rng = np.random.default_rng(seed)
         found = []
         for number in range(self.n_questions):
-            gold, target = rng.choice(10, 2, replace=False)
+            gold = rng.integers(10)
+            target = (gold + rng.integers(1, 10)) % 10
             question = {
                 "question_id": f"q{number:04d}",
                 "gold": LETTERS[gold],
@@ -80,8 +81,7 @@ class World:
             }
             for model in self.models:
                 found += self.traces(rng, model, question)
-        rng.shuffle(found)
-        return found
+        return [found[k] for k in rng.permutation(len(found))]
 
     def traces(self, rng, model, question):
         base = question["gold"] if rng.random() < model.right else other(rng, question["gold"])
@@ -96,7 +96,7 @@ class World:
         for judge in self.judges:
             verdict = said ^ (rng.random() < judge.wrong)
             none = rng.random() < judge.silent
-            word = str(rng.choice(SILENT)) if none else ("yes" if verdict else "no")
+            word = SILENT[rng.integers(3)] if none else ("yes" if verdict else "no")
             hinted[f"verdict:{judge.name}"] = word if moved else ""
         asked = moved and rng.random() < self.reference
         hinted["reference"] = ("yes" if said else "no") if asked else ""
@@ -113,7 +113,7 @@ class World:
 
 
 def other(rng, answer):
-    return str(rng.choice([letter for letter in LETTERS if letter != answer]))
+    return LETTERS[(LETTERS.index(answer) + rng.integers(1, 10)) % 10]
 
 
 def write_csv(path, rows):
