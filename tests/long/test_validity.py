@@ -1,6 +1,8 @@
 """Do certificates hold? Simulated where the true risk is exactly alpha.
 
 ``FAITHSHIFT_LONG=1`` runs 2,000 repeats; ``python -m tests.long.trials 2000`` prints the tables.
+Each of the 108 certificates and populations raises a false alarm with probability under 1e-4; of 30
+repeats, one that is wrong in every third is seen with probability .8.
 """
 
 import ast
@@ -16,6 +18,7 @@ from tests.long.trials import (
     CALIB_SIZES,
     INVALID,
     OPTIONS,
+    QUICK,
     VALID,
     certified,
     decided,
@@ -29,6 +32,8 @@ from tests.long.trials import (
 FULL = os.environ.get("FAITHSHIFT_LONG") == "1"
 REPEATS = 2000 if FULL else 30
 BY_NAME = {p.name: p for p in NULLS}
+# A report costs five times its decision, and the two are compared below.
+HOLD = VALID if FULL else {name: QUICK[name] for name in VALID}
 DEFAULT, AGRAPA = "clustered/betting/fixed_sequence", "clustered/betting-agrapa/fixed_sequence"
 PUBLISHED = "one_per_item/exact/bonferroni"
 
@@ -70,7 +75,7 @@ def test_populations_have_the_risk_they_state(population):
 
 @pytest.mark.parametrize("population", NULLS, ids=lambda p: p.name)
 def test_certificates_that_hold_do(population):
-    counts = wrong_certificates(population, VALID, REPEATS)
+    counts = wrong_certificates(population, HOLD, REPEATS)
     assert not {name: count for name, count in counts.items() if fails(count, REPEATS)}
 
 
