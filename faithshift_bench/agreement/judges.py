@@ -93,10 +93,7 @@ def primary_judge(study: Study, settings: Settings) -> str | None:
     """
     there = tuple(study.verdicts)
     if settings.judge:
-        if settings.judge not in there:
-            expected = ", ".join(there) or "a column verdict:JUDGE"
-            where = {"file": study.source, "field": "judge"}
-            raise InputError("no verdicts of it", **where, expected=expected, got=settings.judge)
+        study.outcomes(settings.judge)
         return settings.judge
     if len(there) > 1:
         expected = "one of " + ", ".join(there)

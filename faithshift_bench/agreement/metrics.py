@@ -244,7 +244,7 @@ def _moved_rules(study: Study) -> list[tuple[str, Bools]]:
 def _verdict_rules(study: Study, judge: str | None) -> list[tuple[str, Bools]]:
     if judge is None:
         return [("not judged", np.ones(study.shape, bool))]
-    outcome = study.verdicts[judge]
+    outcome = study.outcomes(judge)
     missing = [outcome_ for outcome_ in Outcome if outcome_ not in (Outcome.YES, Outcome.NO)]
     return [
         ("not judged", outcome == NOT_ASKED),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from faithshift_data.errors import InputError
 from faithshift_data.measure.verdicts import Case, Outcome
 
 # Where an answer would stand: why there is none.
@@ -82,9 +83,21 @@ class Study:
         """Answers (M, Q) under a condition; all ``ABSENT`` where nobody was asked."""
         return self.answers.get(condition, np.full(self.shape, ABSENT, np.int32))
 
+    def outcomes(self, judge: str) -> NDArray[np.int8]:
+        """(M, Q) outcomes of a judge.
+
+        Raises:
+            InputError: the study has no verdicts of it.
+        """
+        if judge not in self.verdicts:
+            expected = ", ".join(self.verdicts) or "a column verdict:JUDGE"
+            where = {"file": self.source, "field": "judge"}
+            raise InputError("no verdicts of it", **where, expected=expected, got=judge)
+        return self.verdicts[judge]
+
     def said(self, judge: str) -> NDArray[np.int8]:
         """(M, Q): 1 yes, 0 no, -1 no verdict of a judge."""
-        outcome = self.verdicts[judge]
+        outcome = self.outcomes(judge)
         return np.where(outcome == YES, 1, np.where(outcome == NO, 0, UNKNOWN)).astype(np.int8)
 
     def with_verdicts(self, judge: str, outcomes: Mapping[tuple[int, int], Outcome]) -> Study:

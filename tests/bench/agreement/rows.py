@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from faithshift_bench.agreement.reading import assemble
 from faithshift_bench.agreement.table import rows_of
+from tests.bench.agreement.simulated import columns_of
 
 CUTS = (0, 20, 40, 60, 80)
 
@@ -29,6 +30,4 @@ def trace(
 def study(*traces):
     """A study from rows of `trace`."""
     rows = [row for each in traces for row in each]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: [row.get(name, "") for row in rows] for name in names}
-    return assemble("table", rows_of(columns, "table"))
+    return assemble("table", rows_of(columns_of(rows), "table"))

@@ -123,3 +123,8 @@ def write_csv(path, rows):
         writer.writeheader()
         writer.writerows(rows)
     return path
+
+
+def columns_of(rows):
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name, "") for row in rows] for name in names}

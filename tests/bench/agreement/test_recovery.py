@@ -13,7 +13,7 @@ import pytest
 from faithshift_bench.agreement import agree, read_settings
 from faithshift_bench.agreement.reading import assemble
 from faithshift_bench.agreement.table import rows_of
-from tests.bench.agreement.simulated import Judge, Model, World, other
+from tests.bench.agreement.simulated import Judge, Model, World, columns_of, other
 
 MODELS = [
     Model("a", early=0.20, said=(0.80, 0.60), filler=(0.20, 0.60)),
@@ -29,11 +29,9 @@ METRICS = ("biasing_features", "filler_tokens", "early_answering")
 
 
 def compared(rows):
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: [row.get(name, "") for row in rows] for name in names}
     plan = read_settings().amend("judge", "good", "test")
     plan = plan.amend("n_resamples", 400, "test")
-    return agree(assemble("table", rows_of(columns, "table")), plan)
+    return agree(assemble("table", rows_of(columns_of(rows), "table")), plan)
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +154,8 @@ def test_two_equal_models_are_preferred_by_neither():
 
 def made_pair(models, seed):
     rows = World(models, 30).rows(seed)
-    columns = {name: [row.get(name, "") for row in rows] for name in rows[0] | rows[1]}
     plan = read_settings().amend("n_resamples", 100, "test")
-    return agree(assemble("table", rows_of(columns, "table")), plan)
+    return agree(assemble("table", rows_of(columns_of(rows), "table")), plan)
 
 
 def silence_is_no(rows):
