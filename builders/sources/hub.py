@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from builders.sources.given import Given, Unusable
@@ -74,14 +75,18 @@ class HubSource:
         if use.path and not Path(use.path).is_dir():
             raise InputError("no such folder", file=use.path, expected=f"a copy of {self.repo}")
         where = use.path or self.repo
-        pin = {} if use.path else {"revision": self.commit(use)}
-        try:
-            data = load_dataset(where, config, split=self.split, **pin)
-        except Exception as error:
-            # The client has no common base for a dataset that is not there.
-            raise InputError(f"cannot be read: {reason_of(error)}", file=where) from None
-        lacking = [name for name in self.columns if name not in data.column_names]
-        if lacking:
-            got = ", ".join(data.column_names)
-            raise InputError("missing column", file=where, expected=lacking[0], got=got)
-        yield from data
+        with TemporaryDirectory() as aside:
+            how: dict[str, Any] = {"revision": self.commit(use)}
+            if use.path:
+                # The usual cache takes two folders of one name for the same data.
+                how = {"cache_dir": aside, "keep_in_memory": True}
+            try:
+                data = load_dataset(where, config, split=self.split, **how)
+            except Exception as error:
+                # The client has no common base for a dataset that is not there.
+                raise InputError(f"cannot be read: {reason_of(error)}", file=where) from None
+            lacking = [name for name in self.columns if name not in data.column_names]
+            if lacking:
+                got = ", ".join(data.column_names)
+                raise InputError("missing column", file=where, expected=lacking[0], got=got)
+            yield from data

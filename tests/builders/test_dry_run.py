@@ -127,8 +127,7 @@ def test_the_command(
 ) -> None:
     monkeypatch.undo()
     untranslated(monkeypatch)
-    datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    pytest.importorskip("datasets")
     rows = [gsm8k(f"What is {k} and {k}?", str(2 * k)) for k in range(30)]
     write_copy(tmp_path / "gsm8k", "test", {"main": rows})
     arguments = ["build", "--preset", "paper-forty", "--copies", str(tmp_path), "--dry-run"]

@@ -38,10 +38,9 @@ TEN = [f"option {k}" for k in range(10)]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep what the client of the Hub caches out of the user's home."""
+def quiet() -> Iterator[None]:
+    """No bars for files of three rows."""
     datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
     datasets.disable_progress_bars()
     yield
     datasets.enable_progress_bars()
@@ -316,6 +315,12 @@ def test_another_shape_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: ") as caught:
         draw([SourceUse("bbh", path=path, tasks=("snarks",))], 1, 0)
     assert "\n" not in str(caught.value)
+
+
+def test_two_copies_of_one_name_are_two_copies(tmp_path: Path) -> None:
+    for name, answer in (("one", "3"), ("two", "4"), ("one", "5")):
+        path = write_copy(tmp_path / name / "g", "test", {"main": [gsm8k("How many?", answer)]})
+        assert [item.gold for item in draw([SourceUse("gsm8k", path=path)], 1, 0).items] == [answer]
 
 
 def test_a_frozen_list_is_the_list_or_nothing(tmp_path: Path) -> None:
