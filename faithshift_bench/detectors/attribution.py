@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.linear import LinearDetector
+from faithshift_bench.detectors.variance import NONE
+from faithshift_bench.explain.inputs import Feature
+from faithshift_bench.options import check_choice
 from faithshift_data.errors import InputError
 from faithshift_data.measure.descriptors import CHANNELS
 from faithshift_data.measure.spans import BLOCKS
 
 if TYPE_CHECKING:
-    from faithshift_bench.explain.inputs import Feature
     from faithshift_data.views import View
 
 VARIANTS = ("stability", "rollout")
@@ -33,16 +35,17 @@ class Attribution(LinearDetector):
             what the last token of the reasoning holds comes from question, cue, instruction and
             reasoning. Data that do not store it are refused.
         C: inverse strength of the L2 penalty.
+        vary: as of `LinearDetector`.
     """
 
     name = "attribution"
-    needs = ("descriptors",)
+    needs: tuple[str, ...] = ("descriptors",)
 
-    def __init__(self, variant: str = "stability", C: float = 1.0) -> None:  # noqa: D107
-        super().__init__(C)
-        if variant not in VARIANTS:
-            expected = " or ".join(VARIANTS)
-            raise InputError("bad parameter", field="variant", expected=expected, got=variant)
+    def __init__(  # noqa: D107
+        self, variant: str = "stability", C: float = 1.0, vary: str = NONE
+    ) -> None:
+        super().__init__(C, vary)
+        check_choice("variant", variant, VARIANTS)
         self.params["variant"] = variant
 
     def features(self, view: View) -> NDArray[np.float64]:
@@ -66,8 +69,6 @@ class Attribution(LinearDetector):
         return (kept.sum(axis=1) / steps)[:, None]
 
     def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
-        from faithshift_bench.explain.inputs import Feature
-
         if self.params["variant"] == "rollout":
             return [Feature("rollout", block) for block in BLOCKS]
         return [Feature("stability", "mean")]

@@ -50,6 +50,7 @@ class Detector(ABC):
             next may hang on parameters, so ask an instance.
         reads_label_evidence: whether it reads evidence of the kind that constructed labels rest
             on. Tables mark such a detector, and no claim ranks it against the others there.
+        deterministic: whether seeds leave it the same, so that its floor over training seeds is 0.
         devices: kinds of device it can compute on.
         device: the one it was told to use, such as ``cpu`` or ``cuda:1``.
     """
@@ -58,6 +59,7 @@ class Detector(ABC):
     revision: ClassVar[str] = "1"
     needs: tuple[str, ...] = ("text",)
     reads_label_evidence: bool = False
+    deterministic: bool = False
     devices: tuple[str, ...] = ("cpu",)
 
     def __init__(self) -> None:

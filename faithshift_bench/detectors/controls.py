@@ -29,6 +29,7 @@ class Constant(Detector):
     """
 
     name = "constant"
+    deterministic = True
 
     def __init__(self, value: float = 0.5) -> None:  # noqa: D107
         super().__init__()
@@ -91,8 +92,6 @@ class EditDistance(LinearDetector):
         return np.array(found, dtype=np.float64).reshape(-1, 1)
 
     def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
-        from faithshift_bench.explain.inputs import Feature
-
         return [Feature("edit distance", "to the question")]
 
 
@@ -104,6 +103,7 @@ class LabelPrior(Detector):
     """
 
     name = "label_prior"
+    deterministic = True
 
     def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
         rows, labels = labelled(view, both=False)

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from faithshift_bench.detectors.base import Detector, labelled, need_torch
 from faithshift_bench.detectors.linear import standardise, standardiser
 from faithshift_bench.detectors.network import forward, held_out, train
+from faithshift_bench.detectors.sift.plan import Plan
 from faithshift_bench.detectors.variance import ALL, check_vary, source_seeds
-from faithshift_bench.options import check_number
+from faithshift_bench.explain.inputs import Differentiable, Feature, one_hidden_layer
+from faithshift_bench.options import check_choice, check_number
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
-    from faithshift_bench.explain.inputs import Differentiable, Feature
     from faithshift_data.views import View
 
 PLAIN = "none"
@@ -41,7 +42,7 @@ class Counterfactual(Detector):
     """
 
     name = "counterfactual"
-    needs = ("interventions",)
+    needs: tuple[str, ...] = ("interventions",)
     reads_label_evidence = True
     sources: ClassVar[tuple[str, ...]] = ("init", "order", "held")
 
@@ -58,15 +59,10 @@ class Counterfactual(Detector):
         check_vary(vary, self.sources)
         self.params.update(hidden=hidden, objective=objective, vary=vary)
         if objective != PLAIN:
-            from faithshift_bench.detectors.sift.plan import Plan
-
-            weights = {"irm_weight": irm_weight, "dann_weight": dann_weight}
+            weights: dict[str, Any] = {"irm_weight": irm_weight, "dann_weight": dann_weight}
             plan = Plan(objective=str(objective), **weights)
             if not set(plan.terms or (objective,)) <= set(OBJECTIVES):
-                expected = f"{PLAIN}, {', '.join(OBJECTIVES)}, or some of them joined by +"
-                raise InputError(
-                    "bad parameter", field="objective", expected=expected, got=objective
-                )
+                check_choice("objective", objective, (PLAIN, *OBJECTIVES, "irm+dann"))
             self.params.update(weights)
             self.needs = (*self.needs, "environments")
 
@@ -88,8 +84,6 @@ class Counterfactual(Detector):
 
     def feature_names(self, view: View) -> list[Feature]:
         """What the columns of `features` are."""
-        from faithshift_bench.explain.inputs import Feature
-
         names = view.interventions.names
         return [
             Feature("intervention", f"{name}{end}") for end in ("", " unknown") for name in names
@@ -121,8 +115,6 @@ class Counterfactual(Detector):
         return forward(self._inputs(view), self.arrays)
 
     def differentiable(self, view: View) -> Differentiable | None:  # noqa: D102
-        from faithshift_bench.explain.inputs import Differentiable, one_hidden_layer
-
         x = self._inputs(view)[0]
         value = one_hidden_layer(self.arrays)
         return Differentiable(x, np.zeros_like(x), self.feature_names(view), value)

@@ -137,6 +137,7 @@ class Ensemble(Detector):
             raise InputError("needs two members", file=self.name, field="gate", got=gate)
         self.needs = tuple(dict.fromkeys(need for made in members for need in made.needs))
         self.reads_label_evidence = any(made.reads_label_evidence for made in members)
+        self.deterministic = all(made.deterministic for made in members)
         shared = members[0].devices
         self.devices = tuple(d for d in shared if all(d in made.devices for made in members))
         return members

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.linear import LinearDetector
+from faithshift_bench.detectors.variance import NONE
 from faithshift_bench.explain.inputs import Feature
 from faithshift_data.errors import InputError
 
@@ -20,13 +21,14 @@ class HiddenState(LinearDetector):
 
     Args:
         C: inverse strength of the L2 penalty; small, for there are more states than traces.
+        vary: as of `LinearDetector`.
     """
 
     name = "hidden_state"
     needs = ("states",)
 
-    def __init__(self, C: float = 0.01) -> None:  # noqa: D107
-        super().__init__(C)
+    def __init__(self, C: float = 0.01, vary: str = NONE) -> None:  # noqa: D107
+        super().__init__(C, vary)
 
     def features(self, view: View) -> NDArray[np.float64]:
         """The states, shape (n, d).

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from faithshift_bench.detectors.counterfactual import PLAIN, Counterfactual
 from faithshift_bench.detectors.variance import ALL
+from faithshift_bench.explain.inputs import Feature, psi_feature
 from faithshift_data.measure.descriptors import CHANNELS
 
 if TYPE_CHECKING:
-    from faithshift_bench.explain.inputs import Feature
     from faithshift_data.views import View
 
 
@@ -32,7 +32,7 @@ class InstanceLevel(Counterfactual):
 
     name = "instance_level"
     revision = "2"
-    needs = ("interventions", "descriptors")
+    needs: tuple[str, ...] = ("interventions", "descriptors")
 
     def __init__(  # noqa: D107
         self,
@@ -59,8 +59,6 @@ class InstanceLevel(Counterfactual):
         return np.hstack([*behaviour, mean, spread])
 
     def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
-        from faithshift_bench.explain.inputs import psi_feature
-
         width = view.descriptors[0].shape[2]
         channels = CHANNELS if width == len(CHANNELS) else [f"psi {k + 1}" for k in range(width)]
         return super().feature_names(view) + [

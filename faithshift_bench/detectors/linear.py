@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
+from faithshift_bench.detectors.variance import BOOT, NONE, resample
 from faithshift_bench.explain.inputs import Differentiable, Feature, linear
-from faithshift_bench.options import check_number
+from faithshift_bench.options import check_choice, check_number
 
 if TYPE_CHECKING:
     from faithshift_data.views import View
@@ -40,12 +41,16 @@ class LinearDetector(Detector):
 
     Args:
         C: inverse strength of the L2 penalty, over 0 and at most 1e9.
+        vary: what the seed of `fit` decides: ``none``: nothing; ``boot``: which train items are
+            learned from, as many as there are, drawn with replacement.
     """
 
-    def __init__(self, C: float = 1.0) -> None:  # noqa: D107
+    def __init__(self, C: float = 1.0, vary: str = NONE) -> None:  # noqa: D107
         super().__init__()
         check_number("C", C, above=0, most=1e9)
-        self.params["C"] = C
+        check_choice("vary", vary, (NONE, BOOT))
+        self.params.update(C=C, vary=vary)
+        self.deterministic = vary == NONE
 
     @abstractmethod
     def features(self, view: View) -> NDArray[np.float64]:
@@ -55,6 +60,9 @@ class LinearDetector(Detector):
         from sklearn.linear_model import LogisticRegression
 
         rows, labels = labelled(view)
+        if self.params["vary"] == BOOT:
+            drawn = resample(view.item_ids[rows], labels, seed)
+            rows, labels = rows[drawn], labels[drawn]
         x = self.features(view)[rows]
         arrays = standardiser(x)
         model = LogisticRegression(C=float(self.params["C"]), max_iter=2000)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from faithshift_data.errors import InputError
 
 ALL = "all"
+# What a fit without randomness varies, and what it can be made to vary.
+NONE, BOOT = "none", "boot"
 # The seed of a source that is held fixed.
 FIXED = 0
 
@@ -29,3 +34,20 @@ def source_seeds(seed: int, vary: str, sources: Sequence[str]) -> dict[str, int]
             ``held`` (train items held out for early stopping).
     """
     return {source: seed if vary in (ALL, source) else FIXED for source in sources}
+
+
+def resample(items: NDArray, labels: NDArray, seed: int) -> NDArray[np.intp]:
+    """Rows of as many items as there are, drawn with replacement; both labels are among them.
+
+    Args:
+        items: of each row, (n,).
+        labels: 0 or 1, (n,), both.
+        seed: of the draw.
+    """
+    names, of = np.unique(items, return_inverse=True)
+    rows = [np.flatnonzero(of == place) for place in range(len(names))]
+    draws = np.random.default_rng(seed)
+    while True:
+        drawn = np.concatenate([rows[k] for k in draws.integers(len(names), size=len(names))])
+        if len(set(labels[drawn].tolist())) == 2:
+            return drawn

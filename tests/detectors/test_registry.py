@@ -49,7 +49,7 @@ def test_near_names_are_suggested(typo, near):
 
 
 def test_an_unknown_parameter_is_refused():
-    with pytest.raises(InputError, match="biasing: no such parameter .expected C, got D"):
+    with pytest.raises(InputError, match="biasing: no such parameter .expected C, vary, got D"):
         load_detector("biasing", D=1)
     with pytest.raises(InputError, match="random: no such parameter .expected no parameters"):
         load_detector("random", C=1)

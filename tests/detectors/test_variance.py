@@ -7,7 +7,8 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 from faithshift_bench.detectors import counterfactual, load_detector, network
-from faithshift_bench.detectors.variance import source_seeds
+from faithshift_bench.detectors.registry import BASELINES, CONTROLS
+from faithshift_bench.detectors.variance import resample, source_seeds
 from faithshift_data.errors import InputError
 from tests.detectors.test_fitted import CONVEX, NETWORKS, whole_view
 
@@ -48,9 +49,34 @@ def test_each_source_moves_scores_and_seed_0_is_the_same_for_all(vary):
 
 
 @pytest.mark.parametrize("name", CONVEX)
-def test_a_convex_fit_has_nothing_to_vary(name):
-    with pytest.raises(InputError, match="no such parameter"):
+def test_a_convex_fit_varies_nothing_unless_its_items_are_drawn(name):
+    with pytest.raises(InputError, match="field vary: bad"):
         load_detector(name, vary="init")
+    train, new = whole_view(60, seed=1), whole_view(20, seed=2)
+    for vary in ("none", "boot"):
+        detector = load_detector(name, vary=vary)
+        a, b, again = (detector.fit(train, seed=seed).score(new) for seed in (0, 1, 0))
+        assert np.array_equal(a, again)
+        assert detector.deterministic == (vary == "none") == np.array_equal(a, b)
+
+
+def test_a_deterministic_detector_says_so_and_an_ensemble_of_them_too():
+    said = {n for n in (*CONTROLS, *BASELINES) if load_detector(n).deterministic}
+    assert said == {"constant", "label_prior", *CONVEX}
+    for of, expected in (("biasing+attribution", True), ("biasing+random", False)):
+        assert load_detector("ensemble", of=of).deterministic == expected
+
+
+def test_items_are_drawn_whole_and_with_replacement():
+    items, labels = np.repeat(["a", "b", "c"], [1, 2, 3]), np.array([0, 1, 1, 1, 1, 1])
+    counts = []
+    for seed in range(200):
+        drawn = resample(items, labels, seed)
+        times = [int((items[drawn] == name).sum()) / n for n, name in enumerate("abc", 1)]
+        assert sum(times) == 3 and all(each == int(each) for each in times)
+        assert set(labels[drawn]) == {0, 1}
+        counts.append(times)
+    assert max(map(max, counts)) == 2 and len({tuple(each) for each in counts}) > 3
 
 
 @pytest.mark.parametrize("name", [*CONVEX, *NETWORKS])
