@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import faithshift_data as fd
-from builders.content import separation
 from builders.surface import surface
+from faithshift_bench.metrics.separation import separation
 
 TARGETS, MODELS = ("label", "anchor", "kind"), ("linear", "boosting")
 RESAMPLES = 2000

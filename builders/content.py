@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors import load_detector
-from faithshift_bench.metrics.ranking import auroc, auroc_draws
-from faithshift_bench.stats.bootstrap import item_weights, percentile_interval
+from faithshift_bench.metrics.separation import no_separation, separation
 from faithshift_data import FaithShift, View
 from faithshift_data.errors import InputError
 
@@ -50,47 +49,6 @@ def content_baselines(data: FaithShift, parts: Sequence[str]) -> dict[str, dict[
             "words_of_all": _words("prompt", "reasoning"),
         }.items()
     }
-
-
-def separation(
-    scores: NDArray[np.float64],
-    labels: NDArray,
-    items: NDArray,
-    *,
-    confidence: float = 0.95,
-    n_resamples: int = 1000,
-) -> dict[str, Any]:
-    """AUROC of scores with its interval over resampled items.
-
-    Args:
-        scores: (n,) finite.
-        labels: (n,) 1, 0 or -1 (left out).
-        items: (n,) the independent unit of each row.
-        confidence: of the interval.
-        n_resamples: of the items.
-
-    Returns:
-        ``auroc``, ``low``, ``high``, ``n_traces``, ``n_items``, ``reason``.
-    """
-    names, code = np.unique(items, return_inverse=True)
-    value = auroc(scores, labels)
-    weights = item_weights(np.zeros(len(names)), n_resamples, seed=0)
-    draws = auroc_draws(scores, labels, code, weights)
-    low, high = percentile_interval(draws, confidence) or (None, None)
-    return {
-        "auroc": value.value,
-        "low": low,
-        "high": high,
-        "n_traces": int((labels >= 0).sum()),
-        "n_items": len(set(code[labels >= 0].tolist())),
-        "reason": value.reason,
-    }
-
-
-def no_separation(reason: str) -> dict[str, Any]:
-    """What ``separation`` returns, where nothing could be scored."""
-    empty = dict.fromkeys(("auroc", "low", "high"), None)
-    return {**empty, "n_traces": 0, "n_items": 0, "reason": reason}
 
 
 def _figures(

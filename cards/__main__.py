@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cards import dataset_card, detector_card, metric_card
-from cards.stale import embedded_folders, first_difference, write_card
+from cards.stale import embedded_folders, first_difference, table_of_other_data, write_card
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _committed(write: bool) -> int:
     stale = 0
     for folder in embedded_folders():
+        if other := table_of_other_data(folder):
+            stale += 1
+            print(other)
         change = first_difference(folder)
         if change is None:
             continue

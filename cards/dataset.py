@@ -9,6 +9,7 @@ from typing import Any
 
 import faithshift_data as fd
 from cards.render import fill, table
+from cards.tables import detectors_table
 from faithshift_data.front_matter import front_matter
 from faithshift_data.schema import SPLITS
 
@@ -78,6 +79,7 @@ def dataset_card(folder: str | Path) -> str:
             ((s.name, s.licence, s.origin) for s in manifest.sources),
         ),
         made_with=_made_with(manifest.environment),
+        detectors=detectors_table(manifest),
         screening=table(
             ["domain", "outcome of the first two generations", "candidates", "kept"],
             _screening(manifest.screening),

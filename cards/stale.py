@@ -7,6 +7,7 @@ from pathlib import Path
 
 import faithshift_data as fd
 from cards.dataset import dataset_card
+from cards.tables import stale_table
 from faithshift_data.atomic import write_text
 from faithshift_data.folder import CARD
 
@@ -33,6 +34,15 @@ def first_difference(folder: Path) -> str | None:
     changes = difflib.unified_diff(committed, rendered, n=0, lineterm="")
     lines = (line for line in changes if not line.startswith(("---", "+++", "@@")))
     return next(lines, None)
+
+
+def table_of_other_data(folder: Path) -> str | None:
+    """That the committed table of detectors is not of this data; None if it is, or there is none.
+
+    Raises:
+        InputError: no sound dataset folder.
+    """
+    return stale_table(fd.open(folder).manifest)
 
 
 def write_card(folder: Path) -> Path:

@@ -22,6 +22,7 @@ from faithshift_bench.commands import (
     measure,
     metric,
     paper,
+    study,
 )
 from faithshift_data.errors import InputError
 
@@ -53,6 +54,7 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command(command.__name__.replace("_", "-"))(command)
+app.add_typer(study.study)
 
 
 def main() -> None:

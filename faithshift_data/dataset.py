@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,6 +125,11 @@ class FaithShift:
             only: trace ids; other traces of the split are left out.
         """
         return make_view(self, split, fold, tuple(needs), only)
+
+    def with_train(self, split: str) -> FaithShift:
+        """The same data with another split in the place of train, for studies of transfer."""
+        swapped = {(config, "train"): self.table(config, split) for config in CONFIGS}
+        return replace(self, _read={**self._read, **swapped})
 
     @cached_property
     def _files(self) -> VerifiedFiles:

@@ -6,18 +6,17 @@ probe of one model's states carries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from builders.content import no_separation, separation
 from builders.organisms.conditions import BASE
+from faithshift_bench.metrics.separation import no_separation, separation
+from faithshift_bench.studies.reach import REACHES, Writers, learned_on, meetings
 from faithshift_data import FaithShift
 
 FEATURES = ("state", "psi", "scalars")
-REACHES = ("same model", "another seed", "another architecture")
 
 
 def probe_table(data: FaithShift) -> list[dict[str, Any]]:
@@ -50,8 +49,8 @@ class _Set:
         rows = [row for row in rows if row["condition"] != BASE]
         ids = [row["trace_id"] for row in rows]
         self.items = np.array([row["item_id"] for row in rows])
-        self.models = np.array([row["model_id"] for row in rows])
-        self.families = np.array([row["model_family"] for row in rows])
+        models, families = ([row[key] for row in rows] for key in ("model_id", "model_family"))
+        self.writers = Writers(np.array(models), np.array(families))
         self.labels = np.array([row["label"] for row in rows])
         psi = data.trajectories.get("psi", ids)
         found = {
@@ -65,8 +64,8 @@ class _Set:
 
     def _by_model(self, values: NDArray) -> NDArray[np.float64]:
         out = np.zeros_like(values)
-        for model in set(self.models.tolist()):
-            rows = self.models == model
+        for model in set(self.writers.models.tolist()):
+            rows = self.writers.models == model
             spread = values[rows].std(axis=0)
             out[rows] = (values[rows] - values[rows].mean(axis=0)) / np.where(spread > 0, spread, 1)
         return out
@@ -75,9 +74,9 @@ class _Set:
 def _figures(sets: dict[str, _Set], name: str, reach: str) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression
 
-    judge = sets["test"]
+    judge, learn = sets["test"], sets[learned_on(reach)]
     scores, labels, items = [], [], []
-    for learn, fitted_on, judged in _meetings(sets, reach):
+    for _, fitted_on, judged in meetings(learn.writers, judge.writers, reach):
         x, y = learn.features[name][fitted_on], learn.labels[fitted_on]
         if len(set(y.tolist())) < 2 or not judged.any():
             continue
@@ -88,19 +87,3 @@ def _figures(sets: dict[str, _Set], name: str, reach: str) -> dict[str, Any]:
     if not scores:
         return no_separation("no two models to compare")
     return separation(np.concatenate(scores), np.concatenate(labels), np.concatenate(items))
-
-
-def _meetings(
-    sets: dict[str, _Set], reach: str
-) -> Iterator[tuple[_Set, NDArray[np.bool_], NDArray[np.bool_]]]:
-    """What a probe is fitted on, and the rows of test that it judges."""
-    judge = sets["test"]
-    learn = sets["validation" if reach == "same model" else "train"]
-    for model in sorted(set(learn.models.tolist())):
-        fitted_on = learn.models == model
-        family = learn.families[fitted_on][0]
-        if reach == "same model":
-            judged = judge.models == model
-        else:
-            judged = (judge.families == family) == (reach == "another seed")
-        yield learn, fitted_on, judged
