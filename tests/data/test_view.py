@@ -198,3 +198,16 @@ def test_a_mixed_axis_that_changed_the_label_stays_with_its_anchor(tmp_path: Pat
     at = list(view.trace_ids).index(kept["moved"]["partner_id"])
     assert view.environments.names[at] == "base"
     assert view.true_environments[at] == "paraphrase"  # an oracle of axes looks at no label
+
+
+def test_scalars_come_with_descriptors_where_there_are_any(ds: fd.FaithShift) -> None:
+    assert ds.view("train", needs=("descriptors",)).scalars is None
+    organisms = fd.open("organisms")
+    view = organisms.view("test", needs=("descriptors",))
+    assert view.scalars is not None
+    assert view.scalars.shape == (len(view), 4)
+    assert view.scalars.dtype == np.float32
+    stored = organisms.trajectories.get("scalars", [view.trace_ids[3]])[0]
+    assert np.array_equal(view.scalars[3], stored.astype(np.float32))
+    with pytest.raises(fd.InputError, match="descriptors was not asked for"):
+        _ = organisms.view("test").scalars

@@ -20,7 +20,13 @@ from faithshift_bench.detectors.sift.environments import (
     select,
 )
 from faithshift_bench.detectors.sift.features import Features, has_scalars, read
-from faithshift_bench.detectors.sift.per_environment import codes_of, fit_guess, guess, pick
+from faithshift_bench.detectors.sift.per_environment import (
+    TRAINED_GUESS,
+    codes_of,
+    fit_guess,
+    guess,
+    pick,
+)
 from faithshift_bench.detectors.sift.plan import SOURCES, Plan
 from faithshift_bench.detectors.sift.shape import FULL, SMALL, Shape
 from faithshift_bench.detectors.variance import source_seeds
@@ -94,11 +100,12 @@ class Sift(Detector):
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that were trained, of all networks."""
-        networks = self.params.get("networks", ())
+        """Numbers that were trained, of all networks and of the guess at the environment."""
         from faithshift_bench.detectors.sift.encoder import count_parameters
 
-        return sum(count_parameters(self.module(place)) for place in range(len(networks)))
+        networks = range(len(self.params.get("networks", ())))
+        guessing = (a.size for name, a in self.arrays.items() if name in TRAINED_GUESS)
+        return sum(count_parameters(self.module(place)) for place in networks) + sum(guessing)
 
     def fit(self, view: View, *, seed: int, tune: View | None = None) -> Self:
         """Learn from train; ``tune`` chooses the epoch, or else train items that are held out.

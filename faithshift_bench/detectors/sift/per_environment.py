@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from faithshift_bench.detectors.linear import standardise, standardiser
 
 PREFIX = "guess."
+TRAINED_GUESS = (f"{PREFIX}weight", f"{PREFIX}bias")
 
 
 def fit_guess(
