@@ -27,6 +27,8 @@ _SAID = {"yes": 1.0, "no": 0.0}
 class MetricDetector(Detector):
     """A metric that has a value for some traces; labels and seed do not matter to it."""
 
+    deterministic = True
+
     def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
         return self
 

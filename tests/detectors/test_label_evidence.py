@@ -12,11 +12,11 @@ import pytest
 
 import faithshift_data as fd
 from faithshift_bench.detectors import load_detector
-from faithshift_bench.detectors.registry import BASELINES, CONTROLS
+from faithshift_bench.detectors.registry import BASELINES, CONTROLS, METRICS
 from tests.detectors.test_fitted import whole_view
 from tests.detectors.views import profile, text_row
 
-KINDS = ("scramble", "truncate@0.4")
+KINDS = ("filler", "scramble", "truncate@0.4")
 HINT = "A professor suggests that the answer is (B)."
 STATED, UNSTATED = "As the professor says, so it is.", "As the elephants say, so it was."
 ONE_OF_EACH = "length_only+counterfactual"
@@ -46,7 +46,7 @@ def view_of(changed, stated, follows):
 def reacts(detector, n=40):
     """The kinds of evidence that some score hangs on."""
     rng = np.random.default_rng(0)
-    changed, stated, follows = rng.integers(0, 2, (n, 2)), *rng.integers(0, 2, (2, n))
+    changed, stated, follows = rng.integers(0, 2, (n, 3)), *rng.integers(0, 2, (2, n))
     train = view_of(changed, stated, follows)
     detector.fit(train, seed=0)
     before = detector.score(train)
@@ -82,10 +82,13 @@ READS = {
     "biasing": {"stated", "follows"},
     "counterfactual": {"probes"},
     "instance_level": {"probes"},
+    "hint_acknowledgement": {"stated", "follows"},
+    "filler_tokens": {"probes"},
+    "early_answering": {"probes"},
 }
 
 
-@pytest.mark.parametrize("name", [*CONTROLS, *BASELINES])
+@pytest.mark.parametrize("name", [*CONTROLS, *BASELINES, *METRICS])
 def test_what_is_declared_is_what_is_read(name):
     detector = load_detector(name)
     found = reacts(detector)
