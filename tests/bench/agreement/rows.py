@@ -10,7 +10,7 @@ CUTS = (0, 20, 40, 60, 80)
 
 
 def trace(
-    model, question, base, hinted, filler="", cuts="", *, target="B", gold="A", said=None, **more
+    model, question, base, hinted, filler="", cuts="", /, *, target="B", gold="A", said=None, **more
 ):
     """Rows of one model and question; "-" in a place of answers is a row without an answer."""
     named = {"baseline": base, "hinted": hinted, "filler": filler}
