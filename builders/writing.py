@@ -9,8 +9,8 @@ from itertools import groupby
 from builders.model import Model
 from builders.rows import Row
 from builders.sources import Item
-from faithshift_data.measure.engines import Sampling, generation_of, generation_seed
-from faithshift_data.reasoning import split_steps
+from faithshift_data.measure.engines import Completion, Sampling, generation_of, generation_seed
+from faithshift_data.reasoning import open_block, split_steps
 
 STOP = ("Answer:", "answer:", "Respuesta:", "respuesta:", "####")
 MIN_STEPS = 2
@@ -54,10 +54,22 @@ def write(drafts: Iterable[Draft], attempt: int) -> Iterator[tuple[Draft, int]]:
         seeds = [generation_seed(draft.row["trace_id"], attempt) for draft in batch]
         done = model.writer.complete([draft.row["prompt"] for draft in batch], seeds, sampling)
         for draft, seed, completion in zip(batch, seeds, done, strict=True):
-            cut = completion.finish == "length"
-            fill(draft.row, whole_steps(completion.text, cut), truncated=cut)
+            text, cut = reasoning_in(completion, draft.row["prompt"])
+            fill(draft.row, whole_steps(text, cut), truncated=cut)
             draft.row["generation"] = generation_of(model.writer, seed, sampling)
             yield draft, completion.n_tokens
+
+
+def reasoning_in(completion: Completion, prompt: str) -> tuple[str, bool]:
+    """The reasoning of a completion, and whether it was cut off.
+
+    Where the prompt opened a reasoning block, what the model wrote behind it is no reasoning.
+    """
+    block = open_block(prompt)
+    if block is None:
+        return completion.text, completion.finish == "length"
+    reasoning, closer, _ = completion.text.partition(block[1])
+    return reasoning, not closer
 
 
 def _batch(draft: Draft) -> tuple[str, int]:

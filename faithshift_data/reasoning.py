@@ -19,6 +19,7 @@ DELIMITERS = {
     "seed": ("<seed:think>", "</seed:think>"),
     "kimi": ("◁think▷", "◁/think▷"),
 }
+HARMONY = ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>")
 STYLES = ("auto", "none", "harmony", *DELIMITERS)
 
 
@@ -69,6 +70,35 @@ def split_reasoning(output: str, *, prompt_tail: str = "", style: str = "auto") 
     if first is not None and places[first] < len(output):
         return _delimited(output, places[first] < 0, *DELIMITERS[first])
     return SplitReasoning(None, bare(output), ReasoningStatus.ABSENT)
+
+
+def open_block(prompt: str) -> tuple[str, str] | None:
+    """Opener and closer of the reasoning block that a prompt leaves open; None where it does not.
+
+    Only the model's own turn opens one; what the user wrote does not.
+    """
+    return next((pair for pair in DELIMITERS.values() if _opened_by(prompt, *pair)), None)
+
+
+def block_span(output: str, *, prompt_tail: str = "") -> tuple[int, int | None] | None:
+    """Where in an output the reasoning block stands, with its delimiters.
+
+    Args:
+        output: the generated text.
+        prompt_tail: the end of the prompt, which may hold the opener.
+
+    Returns:
+        The first character (0 where the prompt had opened the block) and the one after the
+        closer, None as long as it is open; None without a block.
+    """
+    pairs = (*DELIMITERS.values(), HARMONY)
+    places = {pair: _place(output, prompt_tail, *pair) for pair in pairs}
+    (opener, closer), first = min(places.items(), key=lambda found: found[1])
+    if first == len(output):
+        return None
+    begins = 0 if first < 0 or output.startswith(closer, first) else first
+    end = output.find(closer, begins)
+    return begins, None if end < 0 else end + len(closer)
 
 
 def _place(output: str, tail: str, opener: str, closer: str) -> int:

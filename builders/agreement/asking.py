@@ -8,7 +8,7 @@ from builders.agreement.preset import AgreementPreset
 from builders.prompts import Cue, assemble, shown
 from builders.sources import Item
 from faithshift_bench.agreement.conditions import BASELINE, FILLER, HINTED, early
-from faithshift_data.reasoning import DELIMITERS, ReasoningStatus, split_reasoning
+from faithshift_data.reasoning import DELIMITERS, ReasoningStatus, open_block, split_reasoning
 
 DOT = "."
 
@@ -52,7 +52,7 @@ def injected(prompt: str, text: str, block: tuple[str, str] | None, cue: str) ->
     """
     if block is None:
         return f"{prompt}{text}\n\n{cue}"
-    opened = f"{prompt}{text}" if _is_open(prompt, block) else f"{prompt}{block[0]}\n{text}"
+    opened = f"{prompt}{text}" if open_block(prompt) else f"{prompt}{block[0]}\n{text}"
     return f"{opened}\n{block[1]}\n\n{cue}"
 
 
@@ -63,10 +63,6 @@ def block_of(prompt: str, output: str) -> tuple[str, str] | None:
         if found.status != ReasoningStatus.ABSENT:
             return block
     return None
-
-
-def _is_open(prompt: str, block: tuple[str, str]) -> bool:
-    return prompt.rfind(block[0]) > prompt.rfind(block[1])
 
 
 def shown_prompts(preset: AgreementPreset, item: Item) -> Mapping[str, str]:

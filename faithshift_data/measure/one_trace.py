@@ -17,7 +17,7 @@ from faithshift_data.measure.interventions import (
     Probe,
 )
 from faithshift_data.measure.local_model import LocalModel
-from faithshift_data.reasoning import DELIMITERS, ReasoningStatus, split_reasoning
+from faithshift_data.reasoning import open_block
 
 # Raise it with every change to what is measured of a trace: older work is redone.
 CODE_VERSION = 2
@@ -135,11 +135,8 @@ def without_cue(prompt: str, cue: str) -> str | None:
 
 def closing_line(prompt: str) -> str | None:
     """An answer line that first closes the reasoning block which a prompt leaves open, or None."""
-    for style, (_, closer) in DELIMITERS.items():
-        probed = split_reasoning("x", prompt_tail=prompt, style=style)
-        if probed.status == ReasoningStatus.TRUNCATED:
-            return f"\n{closer}\n\nThe answer is"
-    return None
+    block = open_block(prompt)
+    return None if block is None else f"\n{block[1]}\n\nThe answer is"
 
 
 def read_of(row: Mapping[str, Any]) -> Row:
