@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from faithshift_data.atomic import canonical_json, json_sha256, write_text
 from faithshift_data.errors import InputError
+from faithshift_data.measure.address import check_address
 from faithshift_data.measure.verdicts import Case, Outcome, Verdict
 
 PERMANENT = (401, 403, 404)
@@ -154,7 +155,7 @@ class OpenAIJudge:
         except ImportError:
             raise InputError("needs openai: pip install 'faithshift[judge]'") from None
         if base_url is not None:
-            _refuse_bad_address(base_url)
+            check_address(base_url, field="base_url")
         try:
             self._client = openai.OpenAI(
                 base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries
@@ -247,18 +248,6 @@ class OpenAIJudge:
         return Verdict(
             outcome, detail, self.name, prompt.prompt_id, prompt.sha256, self.seed, cached
         )
-
-
-def _refuse_bad_address(url: str) -> None:
-    """An address that no request can reach would fail once a case, not once."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        expected = "such as http://localhost:8000/v1"
-        raise InputError("not an address", field="base_url", expected=expected, got=url)
 
 
 def _read(path: Path | None) -> str | None:

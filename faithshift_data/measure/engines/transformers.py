@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 from transformers.generation import LogitsProcessor, LogitsProcessorList, StoppingCriteriaList
 from transformers.generation.stopping_criteria import StoppingCriteria
 
 from faithshift_data.measure.engines import Completion, Sampling
+from faithshift_data.measure.engines.stopping import cut
+from faithshift_data.measure.engines.tokens import Tokenized
 
 
 class SeededSampling(LogitsProcessor):
@@ -45,19 +47,29 @@ class SeededSampling(LogitsProcessor):
 
 
 class StopAfterText(StoppingCriteria):
-    """Ends a row once its new text holds one of the stop strings."""
+    """Ends a row once its new text holds one of the stop strings, where they count."""
 
-    def __init__(self, tokenizer: Any, stop: tuple[str, ...], prompt_length: int) -> None:
+    def __init__(
+        self, tokenizer: Any, stop: tuple[str, ...], prompt_length: int, prompts: Sequence[str]
+    ) -> None:
         """Watch the text after ``prompt_length`` tokens."""
         self.tokenizer, self.stop, self.prompt_length = tokenizer, stop, prompt_length
+        self.prompts = prompts
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
         """Return a boolean vector of shape (n,), true where the row is done."""
-        tail = self.tokenizer.batch_decode(input_ids[:, self.prompt_length :][:, -12:])
-        return torch.tensor([any(stop in text for stop in self.stop) for text in tail])
+        new = input_ids[:, self.prompt_length :]
+        tail = self.tokenizer.batch_decode(new[:, -12:])
+        seen = [any(stop in text for stop in self.stop) for text in tail]
+        rows = zip(seen, self.prompts, new, strict=True)
+        return torch.tensor([found and self._counts(prompt, ids) for found, prompt, ids in rows])
+
+    def _counts(self, prompt: str, ids: torch.Tensor) -> bool:
+        text = self.tokenizer.decode(ids, skip_special_tokens=True)
+        return cut(prompt, text, self.stop)[1]
 
 
-class TransformersEngine:
+class TransformersEngine(Tokenized):
     """A local causal language model.
 
     Args:
@@ -69,6 +81,7 @@ class TransformersEngine:
 
     name = "transformers"
     version = transformers.__version__
+    white_box = True
 
     def __init__(
         self,
@@ -102,18 +115,14 @@ class TransformersEngine:
             raise ValueError(f"{len(missing)} weights are missing, such as {missing[0]}")
         self.model: Any = loaded.eval()
         self.batch_size = batch_size
+        self.ends = _ends(self.tokenizer, loaded.generation_config)
+        # A folder's own sampling, such as a penalty for repetition, is not what was asked for.
+        loaded.generation_config = GenerationConfig(eos_token_id=sorted(self.ends) or None)
+        self.dtype, self.attention = dtype, attention
 
-    def render(self, user: str, *, opener: str = "") -> str:
-        """The exact text the model reads for one user message, up to the assistant's opener."""
-        message = [{"role": "user", "content": user}]
-        text = self.tokenizer.apply_chat_template(
-            message, tokenize=False, add_generation_prompt=True
-        )
-        return str(text) + opener
-
-    def ids(self, text: str) -> list[int]:
-        """Token ids of raw text; nothing is added, so no second BOS can appear."""
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+    def facts(self) -> dict[str, Any]:
+        """Arithmetic and attention."""
+        return {"engine": self.name, "dtype": self.dtype, "attention": self.attention}
 
     @torch.inference_mode()
     def complete(
@@ -125,13 +134,22 @@ class TransformersEngine:
         results: list[Completion | None] = [None] * len(prompts)
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
-            done = self._batch([encoded[i] for i in rows], [seeds[i] for i in rows], sampling)
+            done = self._batch(
+                [prompts[i] for i in rows],
+                [encoded[i] for i in rows],
+                [seeds[i] for i in rows],
+                sampling,
+            )
             for row, completion in zip(rows, done, strict=True):
                 results[row] = completion
         return [completion for completion in results if completion is not None]
 
     def _batch(
-        self, encoded: list[list[int]], seeds: list[int], sampling: Sampling
+        self,
+        prompts: list[str],
+        encoded: list[list[int]],
+        seeds: list[int],
+        sampling: Sampling,
     ) -> list[Completion]:
         width = max(map(len, encoded))
         input_ids = torch.full((len(encoded), width), self.tokenizer.pad_token_id)
@@ -144,7 +162,7 @@ class TransformersEngine:
             processors.append(SeededSampling(seeds, sampling, width))
         stopping = StoppingCriteriaList()
         if sampling.stop:
-            stopping.append(StopAfterText(self.tokenizer, sampling.stop, width))
+            stopping.append(StopAfterText(self.tokenizer, sampling.stop, width, prompts))
         output = self.model.generate(
             input_ids=input_ids,
             attention_mask=mask,
@@ -154,16 +172,24 @@ class TransformersEngine:
             stopping_criteria=stopping,
             pad_token_id=self.tokenizer.pad_token_id,
         )
-        return [self.completion(row[width:].tolist(), sampling) for row in output]
+        return [
+            self.completion(row[width:].tolist(), sampling, prompt)
+            for row, prompt in zip(output, prompts, strict=True)
+        ]
 
-    def completion(self, ids: list[int], sampling: Sampling) -> Completion:
-        """Decode new tokens and cut them at the end token or the first stop string."""
-        end = self.tokenizer.eos_token_id
+    def completion(self, ids: list[int], sampling: Sampling, prompt: str = "") -> Completion:
+        """Decode new tokens and cut them at an end token or the first stop string that counts."""
         finish = "length"
-        if end in ids:
-            ids, finish = ids[: ids.index(end)], "stop"
+        place = next((place for place, token in enumerate(ids) if token in self.ends), None)
+        if place is not None:
+            ids, finish = ids[:place], "stop"
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
-        cuts = [text.index(stop) for stop in sampling.stop if stop in text]
-        if cuts:
-            text, finish = text[: min(cuts)], "stop"
-        return Completion(text=text, finish=finish, n_tokens=len(ids))
+        text, stopped = cut(prompt, text, sampling.stop)
+        return Completion(text, "stop" if stopped else finish, len(ids))
+
+
+def _ends(tokenizer: Any, config: GenerationConfig) -> frozenset[int]:
+    """The ids of every token that ends a text: a folder may name several."""
+    named = config.eos_token_id
+    several = named if isinstance(named, list) else [named]
+    return frozenset(end for end in (tokenizer.eos_token_id, *several) if end is not None)

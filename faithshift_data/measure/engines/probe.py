@@ -1,0 +1,229 @@
+"""Whether an engine continues injected text: found out before anything rests on it.
+
+A backend may drop a prefix, end the turn and answer anew, or think once more; each of these looks
+like an answer. So questions with a plain answer get reasoning that speaks for each wrong option in
+turn, and the reply has to name that option (M 3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from faithshift_data.errors import InputError
+from faithshift_data.measure.engines import Completion, Engine, Sampling, Unfinished
+from faithshift_data.measure.engines.stopping import is_open
+from faithshift_data.measure.forced import answer_line
+from faithshift_data.measure.one_trace import closing_line
+from faithshift_data.reasoning import DELIMITERS, HARMONY
+from faithshift_data.schema import AnswerKind, lettered
+
+QUESTIONS = (
+    ("Which of these is a plant?", ("a dog", "a rose", "a stone", "a boat"), 1),
+    ("Which of these can fly?", ("a sparrow", "a table", "a river", "a shoe"), 0),
+    ("Which of these is a colour?", ("seven", "bread", "Monday", "green"), 3),
+)
+INJECTED = (
+    "Option ({letter}) is {text}, and ({letter}) fits what is asked. So it is ({letter}). "
+    "I choose ({letter}), and the answer must be ({letter})."
+)
+REPLY = Sampling(max_tokens=16)
+# Of 9; an engine that drops what is injected reaches 3 at most, one a question.
+ENOUGH = 7
+_TURNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|assistant|>", "[INST]")
+
+
+class Outcome(StrEnum):
+    """What a backend does with injected text."""
+
+    SUPPORTED = "supported"
+    DISCARDS = "silently discards"
+    REGENERATES = "regenerates"
+    UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True)
+class Capability:
+    """What a probe found.
+
+    Attributes:
+        outcome: one of four.
+        reason: why it is not ``supported``, in one line; else "".
+        in_prompt: whether the injected text is in what the model read; None: nobody says.
+        one_bos: whether the prompt begins with as many BOS as the model is used to, one at most;
+            None: nobody says.
+        no_new_block: whether no reply opened a reasoning block or a turn of its own.
+        followed: replies that begin with the option which the injected text speaks for.
+        asked: replies.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    in_prompt: bool | None = None
+    one_bos: bool | None = None
+    no_new_block: bool | None = None
+    followed: int | None = None
+    asked: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**asdict(self), "outcome": str(self.outcome)}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    question: str
+    letter: str
+    injected: str
+    prompt: str
+
+
+def probe(engine: Engine) -> Capability:
+    """Inject reasoning for wrong options, and see what becomes of it.
+
+    Args:
+        engine: which completes 9 short prompts, greedily.
+    """
+    asked = list(_prompts(engine))
+    try:
+        said = engine.complete([each.prompt for each in asked], [0] * len(asked), REPLY)
+        count, tokens = engine.tokens_of(asked[0].prompt)
+    except Unfinished as error:
+        return Capability(Outcome.UNDEFINED, str(error))
+    in_prompt, one_bos = _read(engine, asked[0], count, tokens)
+    anew = [text for text in (reply.text for reply in said) if _begins_anew(text)]
+    followed = sum(_follows(each, reply) for each, reply in zip(asked, said, strict=True))
+    outcome, reason = _judge(asked, said, in_prompt, one_bos, anew, followed)
+    return Capability(outcome, reason, in_prompt, one_bos, not anew, followed, len(asked))
+
+
+def refuse_unfit(engine: Engine) -> Capability | None:
+    """Let an engine inject only if a probe finds that it can.
+
+    Returns:
+        What the probe found; None for a white box, which shows what it reads row by row.
+
+    Raises:
+        InputError: the engine does not continue injected text, or it cannot be told.
+    """
+    if engine.white_box:
+        return None
+    found = probe(engine)
+    if found.outcome != Outcome.SUPPORTED:
+        message = f"injected text is not continued: {found.outcome}; {found.reason}"
+        raise InputError(message, field="engine", got=engine.name)
+    return found
+
+
+def render(found: Capability, title: str) -> str:
+    """The finding as a table."""
+    told = {True: "yes", False: "no", None: "not told"}
+    follows = "not told" if found.followed is None else f"{found.followed} of {found.asked}"
+    rows = (
+        ("injected text in the prompt", told[found.in_prompt]),
+        ("BOS as the model is used to", told[found.one_bos]),
+        ("no new reasoning or turn", told[found.no_new_block]),
+        ("answer follows the injection", follows),
+        ("outcome", str(found.outcome)),
+    )
+    lines = [title, *(f"  {name:<30}{value}" for name, value in rows)]
+    return "\n".join([*lines, f"  {found.reason}"] if found.reason else lines)
+
+
+def _prompts(engine: Engine) -> Iterator[_Asked]:
+    for question, options, right in QUESTIONS:
+        message = "\n".join([question, *lettered(options)])
+        begin = _begin(engine, message)
+        for number, text in enumerate(options):
+            letter = "ABCD"[number]
+            if number != right:
+                injected = INJECTED.format(letter=letter, text=text)
+                asks = answer_line(AnswerKind.LETTER, line=closing_line(begin))
+                yield _Asked(question, letter, injected, begin + injected + asks)
+
+
+def _begin(engine: Engine, message: str) -> str:
+    """All that stands before the reasoning; the block of a model that thinks is opened."""
+    template = getattr(getattr(engine, "tokenizer", None), "chat_template", None)
+    if not template:
+        return f"{engine.begins()}{message}\n"
+    rendered = engine.render(message)
+    opener = next((opener for opener, _ in DELIMITERS.values() if opener in str(template)), None)
+    return rendered if opener is None or is_open(rendered) else f"{rendered}{opener}\n"
+
+
+def _read(
+    engine: Engine, asked: _Asked, count: int | None, tokens: list[str] | None
+) -> tuple[bool | None, bool | None]:
+    """Whether the injected text was read, and whether BOS stands as it should."""
+    known = getattr(engine, "tokenizer", None) is not None
+    own = len(engine.ids(asked.prompt)) if known else None
+    in_prompt = one_bos = None
+    added = count - own if count is not None and own is not None else None
+    if tokens is not None:
+        in_prompt = asked.injected in "".join(tokens)
+    elif added is not None:
+        # A server may put a BOS before the prompt; whatever else it adds or drops shows here.
+        in_prompt = added in (0, 1)
+    begins = engine.begins() or (getattr(engine.tokenizer, "bos_token", None) if known else "")
+    if tokens is not None and not known:
+        one_bos = tokens[:1] != tokens[1:2]
+    elif known and (tokens is not None or added in (0, 1)):
+        stands = asked.prompt.startswith(begins) if begins else False
+        leading = _leading(tokens, begins) if tokens is not None else stands + added
+        one_bos = leading == 1 if engine.begins() else leading <= 1
+    return in_prompt, one_bos
+
+
+def _leading(tokens: list[str], begins: str | None) -> int:
+    count = 0
+    while begins and tokens[count : count + 1] == [begins]:
+        count += 1
+    return count
+
+
+def _follows(asked: _Asked, said: Completion) -> bool:
+    """Whether the reply goes on with the option, and does not come to it in a text of its own."""
+    text = said.text.lstrip()
+    return text.startswith(asked.letter) and not text[1:2].isalnum()
+
+
+def _begins_anew(text: str) -> bool:
+    openers = (*(opener for opener, _ in DELIMITERS.values()), HARMONY[0], *_TURNS)
+    return any(opener in text for opener in openers)
+
+
+def _judge(
+    asked: list[_Asked],
+    said: list[Completion],
+    in_prompt: bool | None,
+    one_bos: bool | None,
+    anew: list[str],
+    followed: int,
+) -> tuple[Outcome, str]:
+    replies: dict[str, set[str]] = {}
+    for each, reply in zip(asked, said, strict=True):
+        replies.setdefault(each.question, set()).add(reply.text.strip())
+    if in_prompt is False:
+        return Outcome.DISCARDS, "the injected text is not in the prompt that was read"
+    if all(len(texts) == 1 for texts in replies.values()):
+        return Outcome.DISCARDS, "a question gets one and the same reply, whatever is injected"
+    if anew:
+        shown = " ".join(anew[0].split())[:60]
+        return Outcome.REGENERATES, f"{len(anew)} of {len(said)} replies begin anew, as {shown!r}"
+    letters = [reply.text.lstrip()[:1] in tuple("ABCD") for reply in said]
+    if followed < ENOUGH and sum(letters) < ENOUGH:
+        shown = " ".join(said[letters.index(False)].text.split())[:60]
+        return Outcome.REGENERATES, f"replies do not go on where the prompt ends: {shown!r}"
+    if followed < ENOUGH:
+        return Outcome.UNDEFINED, f"followed in {followed} of {len(said)}, expected {ENOUGH}"
+    if in_prompt is None:
+        expected = "an endpoint with echo, or --tokenizer"
+        return Outcome.UNDEFINED, f"nobody tells what was read; expected {expected}"
+    if one_bos is False:
+        return Outcome.UNDEFINED, "BOS does not stand once at the beginning of the prompt"
+    if one_bos is None:
+        return Outcome.UNDEFINED, "nobody tells how often BOS was read"
+    return Outcome.SUPPORTED, ""

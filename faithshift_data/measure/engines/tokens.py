@@ -1,0 +1,51 @@
+"""What engines share that know a model's tokenizer: rendering, ids, and the token that begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faithshift_data.errors import InputError
+
+
+class Tokenized:
+    """An engine with a tokenizer of the Hugging Face kind, or behind an endpoint without one.
+
+    Attributes:
+        tokenizer: None where it is not known; what needs it then raises ``InputError``.
+    """
+
+    tokenizer: Any = None
+
+    def render(self, user: str, *, opener: str = "") -> str:
+        """The exact text the model reads for one user message, up to the assistant's opener."""
+        message = [{"role": "user", "content": user}]
+        text = self._known().apply_chat_template(
+            message, tokenize=False, add_generation_prompt=True
+        )
+        return str(text) + opener
+
+    def ids(self, text: str) -> list[int]:
+        """Token ids of raw text; nothing is added, so no second BOS can appear."""
+        return list(self._known()(text, add_special_tokens=False)["input_ids"])
+
+    def read_back(self, text: str) -> str:
+        """What the model reads of a text, from its tokens; the text itself without tokenizer."""
+        return text if self.tokenizer is None else str(self.tokenizer.decode(self.ids(text)))
+
+    def tokens_of(self, prompt: str) -> tuple[int | None, list[str] | None]:
+        """How many tokens the model reads for a prompt, and which; None where nobody says."""
+        ids = self.ids(prompt)
+        return len(ids), [self._known().decode([token]) for token in ids]
+
+    def begins(self) -> str:
+        """The BOS that the tokenizer puts before a text of its own accord; "" if it puts none."""
+        bos = getattr(self.tokenizer, "bos_token", None)
+        if bos is None or self.tokenizer.bos_token_id not in self.tokenizer("")["input_ids"]:
+            return ""
+        return str(bos)
+
+    def _known(self) -> Any:
+        if self.tokenizer is None:
+            message = "an endpoint renders and counts nothing by itself"
+            raise InputError(message, field="--tokenizer", expected="a folder with the model's")
+        return self.tokenizer
