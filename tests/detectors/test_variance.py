@@ -38,7 +38,8 @@ def test_the_network_is_given_the_seeds_that_vary_says(vary, monkeypatch):
 
 
 @pytest.mark.parametrize("vary", SOURCES)
-def test_each_source_moves_scores_and_seed_0_is_the_same_for_all(vary):
+def test_each_source_moves_scores_and_seed_0_is_the_same_for_all(vary, monkeypatch):
+    monkeypatch.setattr(network, "EPOCHS", 4)
     train, new = whole_view(80, seed=1), whole_view(30, seed=2)
     a, b, whole = (
         load_detector("counterfactual", vary=how).fit(train, seed=seed).score(new)
@@ -80,7 +81,8 @@ def test_items_are_drawn_whole_and_with_replacement():
 
 
 @pytest.mark.parametrize("name", [*CONVEX, *NETWORKS])
-def test_a_fit_does_not_depend_on_the_order_of_rows(name):
+def test_a_fit_does_not_depend_on_the_order_of_rows(name, monkeypatch):
+    monkeypatch.setattr(network, "EPOCHS", 4)
     train, new = whole_view(60, seed=1), whole_view(20, seed=2)
     order = np.random.default_rng(0).permutation(60)
     mixed = whole_view(60, seed=1)
