@@ -22,6 +22,7 @@ from builders.provenance import environment
 from builders.screening import place
 from builders.sources import Item
 from builders.sources.drawing import items_sha256, origins
+from builders.translate import MODELS
 from builders.weights import Weights
 from cards import dataset_card
 from faithshift_data.dataset import write_folder
@@ -110,7 +111,10 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "licence": MIXED if preset.sources else LICENCE,
         "label_rule": preset.label_rule,
         "languages": sorted({language_in(row) for row in traces.values()}),
-        "notes": notes(models, STATED_NOTE if preset.sources else CONTENT_NOTE),
+        "notes": [
+            *notes(models, STATED_NOTE if preset.sources else CONTENT_NOTE),
+            *_translated(preset),
+        ],
         "models": [_model(weights) for weights in models],
         "sources": _sources(made.kept, preset),
         "axes": _axes(preset, models),
@@ -151,6 +155,11 @@ def notes(models: Sequence[Weights], content: str = CONTENT_NOTE) -> list[str]:
     alone = {weights.family for weights in models} == {"smollm2"}
     said = [*(weights.remark for weights in models), content, LICENCE_NOTE if alone else ""]
     return [note for note in said if note]
+
+
+def _translated(preset: Preset) -> list[str]:
+    name = None if "language" in preset.without else MODELS.get(preset.language)
+    return [] if name is None else [f"Questions in another language are translated by `{name}`."]
 
 
 def _ledger(made: Made) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders import dry_run as reports
+from builders import translate
 from builders.__main__ import main
 from builders.dry_run import dry_run, missing
 from builders.dry_run.costs import parameters
@@ -21,6 +22,8 @@ from builders.sources.given import Given, given_item
 from faithshift_data.errors import InputError
 from tests.builders.hub_shapes import gsm8k, write_copy
 from tests.builders.tiny import untranslated
+
+real_engine = translate._engine
 
 
 @pytest.fixture(autouse=True)
@@ -78,14 +81,15 @@ def test_the_counts_of_a_preset(name: str, items: int, models: int) -> None:
     assert "measured" in found[hours]
 
 
-def test_what_is_missing_is_named() -> None:
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builders.translate._engine", real_engine)
     lines = list(dry_run(load_preset("paper-8")))
     named = "\n".join(lines[lines.index("missing:") :])
     for said in (
         "sources: openai/gsm8k: cannot be read: no network",
         "Qwen/Qwen3-1.7B: not in the cache of the Hub (hf download Qwen/Qwen3-1.7B --revision 70d2",
         "device: no GPU here",
-        "language axis: nothing translates into tr",
+        "language axis: nothing translates into tr: Helsinki-NLP/opus-mt-tc-big-en-tr: not in",
         "api_models: an endpoint and a key",
     ):
         assert said in named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from builders import translate as module
 from builders.sources import bbh_style, commonsense, draw_items, word_problems
 from builders.translate import marks, translate
+from tests.tiny_model import write_tiny_model
 
 needs_engine = pytest.mark.skipif(shutil.which("apertium") is None, reason="needs apertium")
 
@@ -48,7 +50,40 @@ def test_marks() -> None:
 
 
 def test_a_language_without_an_engine() -> None:
-    with pytest.raises(ValueError, match="language 'tr': expected one of es"):
+    with pytest.raises(ValueError, match="language 'de': expected one of es, tr"):
+        translate(["one"], "de")
+
+
+def test_a_model_translates_each_text_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    write_tiny_model(tmp_path)
+    sizes = dict.fromkeys(("encoder_layers", "decoder_layers", "d_model"), 2) | {"d_model": 16}
+    heads = dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 2)
+    ends = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id"), 0)
+    config = BartConfig(
+        vocab_size=270,
+        max_position_embeddings=64,
+        decoder_start_token_id=0,
+        **sizes,
+        **heads,
+        **ends,
+    )
+    BartForConditionalGeneration(config).save_pretrained(tmp_path)
+    monkeypatch.setattr(module, "MODELS", {"tr": str(tmp_path)})
+    monkeypatch.setattr(module, "MOST_TOKENS", 12)
+    monkeypatch.setattr(module, "marks", lambda text: 0)
+    texts = ["Which water is meant?", "a", "the longer of two texts"]
+    monkeypatch.setattr(module, "_known", {})
+    together = translate(texts, "tr")
+    monkeypatch.setattr(module, "_known", {})
+    assert [translate([text], "tr")[0] for text in texts] == together
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_known", {})
+    with pytest.raises(FileNotFoundError, match="hf download Helsinki-NLP/opus-mt-tc-big-en-tr"):
         translate(["one"], "tr")
 
 
