@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.detectors import load_detector, run_detector
+from faithshift_bench.detectors import load_detector
 from faithshift_bench.detectors.linear import sigmoid, standardise
 from faithshift_bench.explain.explanation import explain
 from faithshift_bench.explain.fitted import fitted_detector
@@ -36,6 +36,15 @@ def traces(data):
 def detectors(data):
     """Fitted detectors by name, each once."""
     return {name: fitted_detector(name, data) for name in (*LINEAR, *NETWORKS)}
+
+
+@pytest.fixture(scope="module")
+def kept(detectors, tmp_path_factory):
+    """A folder of one saved detector."""
+    detectors["instance_level"].fitted = {"seed": 2}
+    folder = tmp_path_factory.mktemp("kept")
+    detectors["instance_level"].save(folder / "seed-2")
+    return folder
 
 
 @pytest.mark.parametrize("name", [*LINEAR, *NETWORKS])
@@ -104,10 +113,10 @@ def test_steps_that_were_merged_show_their_texts():
     assert _texts(["a", "b"], [Feature("state", "unit 0")]) == ()
 
 
-def test_the_command_writes_numbers_and_a_picture(run, synthetic, traces, tmp_path):
+def test_the_command_writes_numbers_and_a_picture(run, kept, synthetic, traces, tmp_path):
     out = tmp_path / "why"
     argv = ("explain", "instance_level", "--data", synthetic, "--trace", traces[0])
-    code, text, err = run(*argv, "-o", out)
+    code, text, err = run(*argv, "-o", out, "--load", kept)
     assert code == 0, err
     assert "layer band" in text and "largest 10 of" in text
     saved = json.loads((out / "explanation.json").read_text())
@@ -118,15 +127,15 @@ def test_the_command_writes_numbers_and_a_picture(run, synthetic, traces, tmp_pa
     assert 600 < width < 4000 and 300 < height < 2000
 
 
-def test_a_saved_detector_is_explained_as_it_is(run, data, synthetic, traces, tmp_path):
-    table = run_detector("counterfactual", data, (2,), save=tmp_path)
-    argv = ("explain", "counterfactual", "--data", synthetic, "--trace", traces[0])
-    code, text, err = run(*argv, "--load", tmp_path, "--json")
+def test_a_saved_detector_is_explained_as_it_is(run, kept, detectors, data, synthetic, traces):
+    argv = ("explain", "instance_level", "--data", synthetic, "--trace", traces[0], "--load", kept)
+    code, text, err = run(*argv, "--json")
     assert code == 0, err
-    scores = dict(zip(table["trace_id"].to_pylist(), table["score"].to_pylist(), strict=True))
+    detector = detectors["instance_level"]
+    view = data.view("test", needs=detector.needs, only=traces[:1])
     found = json.loads(text)
-    assert (found["score"], found["seed"]) == (pytest.approx(scores[traces[0]]), 2)
-    code, _, err = run(*argv, "--load", tmp_path, "--param", "hidden=3")
+    assert (found["score"], found["seed"]) == (pytest.approx(detector.score(view)[0]), 2)
+    code, _, err = run(*argv, "--param", "hidden=3")
     assert code == 1 and "a saved detector is as it was fitted" in err
 
 
