@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faithshift_bench.detectors.base import Detector, labelled
 from faithshift_bench.detectors.variance import BOOT, NONE, resample
@@ -29,7 +29,7 @@ def standardise(x: NDArray, arrays: dict[str, NDArray]) -> NDArray[np.float64]:
     return np.clip((np.asarray(x, dtype=np.float64) - arrays["mean"]) / arrays["scale"], -8, 8)
 
 
-def sigmoid(z: NDArray) -> NDArray[np.float64]:
+def sigmoid(z: ArrayLike) -> NDArray[np.float64]:
     """1 / (1 + exp(-z)) without overflow."""
     return 0.5 * (1 + np.tanh(0.5 * np.asarray(z, dtype=np.float64)))
 
