@@ -77,7 +77,9 @@ class Sift(Detector):
     def _declare(self) -> None:
         """What the choices make of the declared needs; refuses choices that do not fit together."""
         objective, dropout = self.plan.objective, self.shape.dropout
-        if objective == ORACLE:
+        if objective == ORACLE and self.plan.environments == "model":
+            self.needs = (*type(self).needs, "text")
+        elif objective == ORACLE:
             # The condition of a trace is what constructed labels rest on.
             self.needs = (*type(self).needs, "true_environments")
             self.reads_label_evidence = True
@@ -188,7 +190,9 @@ class Sift(Detector):
         features, names = self._features(view), self.params["networks"]
         scores = np.stack([sigmoid(self._apply(features, i)[0]) for i in range(len(names))])
         if self.plan.objective == ORACLE:
-            return pick(scores, codes_of(view.true_environments, names))
+            by_model = self.plan.environments == "model"
+            true = _models(view) if by_model else view.true_environments
+            return pick(scores, codes_of(true, names))
         if self.plan.objective == GUESS:
             return pick(scores, guess(features.pooled, self.arrays))
         return scores[0]
@@ -273,6 +277,10 @@ class SiftSmall(Sift):
 
     name = "sift_small"
     default = SMALL
+
+
+def _models(view: View) -> NDArray:
+    return np.array([row["model_id"] for row in view.text], dtype=str)
 
 
 def _place(place: int) -> str:

@@ -77,6 +77,9 @@ def select(view: View, tune: View | None, plan: Plan, seed: int) -> Selection:
             raise InputError(message, field="leave_out", expected=", ".join(known), got=got)
         keep = names[rows] != plan.leave_out
         rows, labels = rows[keep], labels[keep]
+        if len(seen := set(labels.tolist())) < 2:
+            message, got = "nothing to learn from without it", f"labels {sorted(seen)}"
+            raise InputError(message, field="leave_out", expected="labels 0 and 1", got=got)
     held = np.zeros(len(rows), dtype=bool)
     judge = np.empty(0, dtype=np.intp)
     if tune is not None:

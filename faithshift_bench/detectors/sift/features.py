@@ -118,8 +118,8 @@ def read(view: View, shape: Shape, *, scalars: bool) -> Features:
         )
     if scalars:
         if view.scalars is None:
-            message = "no scalars, on which the detector was fitted; `faithshift measure` adds them"
-            raise InputError(message, field="scalars")
+            message = "no scalars, which it was fitted on; `faithshift measure` adds them"
+            raise InputError(message, field="static", expected="scalars, or a fit with static=none")
         parts.append(view.scalars)
     static = np.hstack(parts)
     if not shape.learned and not static.shape[1]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,10 +105,9 @@ def train(
         Weights, and the record: as ``Detector`` says, with the curve of every penalty, before it
         is weighted, and its sign; ``flagged`` (the start or the first epoch was kept),
         ``irm_weight`` (in the epoch that was kept, which may be one of the warm-up), ``diverged``
-        (ended by a loss that is not finite), ``start`` (the judge's value before any training),
-        ``parameters`` and ``seconds``.
+        (ended by a loss that is not finite), ``start`` (the judge's value before any training) and
+        ``parameters``.
     """
-    begun = time.perf_counter()
     with own_state(seeds["init"], device):
         run = _Run(make, rows, judge, plan, seeds, device)
         curves: dict[str, list[float]] = {}
@@ -142,7 +140,6 @@ def train(
             "start": start,
             "curves": curves,
             "parameters": count_parameters(run.network),
-            "seconds": time.perf_counter() - begun,
         }
     return Trained(kept, record)
 

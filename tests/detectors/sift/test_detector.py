@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import shutil
@@ -239,6 +240,20 @@ def test_each_environments_own_detector_scores_it(view) -> None:
     elsewhere.true_environments = np.full(len(view), "budget")
     assert np.allclose(found.score(elsewhere), np.mean(each, axis=0))
     assert not np.allclose(each[0], each[1])
+
+
+def test_the_model_that_wrote_a_trace_is_no_secret(view) -> None:
+    mixed = sift_view()
+    models = np.array(["x", "y"])[np.arange(len(mixed)) // 2 % 2]
+    mixed.environments = dataclasses.replace(mixed.environments, models=models)
+    mixed.text = [{"model_id": model} for model in models.tolist()]
+    choices = {**QUICK, "objective": "jit-oracle", "environments": "model"}
+    found = SiftSmall(**choices).fit(mixed, seed=0)
+    assert not found.reads_label_evidence
+    assert set(found.needs) == {"descriptors", "environments", "text"}
+    assert found.params["networks"] == ["x", "y"]
+    own = sigmoid(found._apply(found._features(mixed), 1)[0])
+    assert np.allclose(found.score(mixed)[models == "y"], own[models == "y"])
 
 
 def test_the_environment_is_guessed_where_no_oracle_is(view, tmp_path) -> None:

@@ -82,3 +82,10 @@ def test_environments_may_be_models() -> None:
     chosen = select(view, None, Plan(environments="model"), 0)
     assert chosen.train.names == ("x", "y")
     assert (models[chosen.train.rows] == np.array(["x", "y"])[chosen.train.codes]).all()
+
+
+def test_what_is_left_must_have_both_labels() -> None:
+    view = sift_view()
+    view.labels[view.environments.names != "base"] = 1
+    with pytest.raises(InputError, match="nothing to learn from without it"):
+        select(view, None, Plan(leave_out="base"), 0)
