@@ -85,7 +85,15 @@ def _make_all(
     """One build, or one for each model that writes all conditions, in one work folder."""
     if not preset.all_write:
         return _make(preset, models, out, workers, shard)
-    return together([_make(preset, (model,), out, workers, shard) for model in models])
+    parts, lacking = [], []
+    for model in models:
+        try:
+            parts.append(_make(preset, (model,), out, workers, shard))
+        except Missing as missing:
+            lacking.append(missing)
+    if lacking:
+        raise lacking[0]
+    return together(parts)
 
 
 def _make(
