@@ -1,4 +1,8 @@
-"""One trace measured: a single reading gives its descriptors, and its answers under every probe."""
+"""Traces measured: one reading of each gives its descriptors and its answers under every probe.
+
+What traces share is computed once: a prompt is read once for all that start from it, and the
+answers of several traces are decoded together.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ from builders.model import Model
 from builders.prompts import without_cue
 from builders.rows import Row
 from builders.sources import LETTERS, Item
-from faithshift_data.measure.extract import observe
-from faithshift_data.measure.forced import force
+from faithshift_data.measure.extract import Observation, observe
+from faithshift_data.measure.forced import Asked, force_all
 from faithshift_data.measure.interventions import Probe
 from faithshift_data.measure.shared_prefix import read
 
@@ -29,50 +33,92 @@ class Measured:
     descriptors: dict[str, np.ndarray] | None
 
 
-def measure(
-    model: Model,
-    item: Item,
-    row: Row,
-    probes: Sequence[Probe],
-    *,
-    language: str = "en",
-    describing: bool = True,
-) -> Measured:
-    """Read a trace, force its answer and those of the probes, and describe its trajectory.
+@dataclass(frozen=True)
+class Question:
+    """A trace and what is asked about it.
 
-    Args:
-        model: who reads.
+    Attributes:
         item: the trace's item.
         row: the trace; where it carries an answer already, that one stays.
         probes: the interventions.
         language: of the answer line.
         describing: False where only labels are wanted, as in screening.
     """
-    engine, prompt, cue = model.reader, row["prompt"], row["cue"]
-    observed = None
-    if describing:
-        observed = observe(
-            engine,
-            prompt,
-            row["steps"],
-            question=row["question"],
-            cue=cue["text"] if cue else "",
-            candidates=LETTERS[: len(item.options)] if item.options else DIGITS,
+
+    item: Item
+    row: Row
+    probes: Sequence[Probe]
+    language: str = "en"
+    describing: bool = True
+
+
+def measure(model: Model, questions: Sequence[Question]) -> list[Measured | Exception]:
+    """Read traces, force their answers and those of the probes, and describe their trajectories.
+
+    Args:
+        model: who reads.
+        questions: one a trace.
+
+    Returns:
+        One result a question, in order; of a trace that cannot be read or described the reason.
+    """
+    try:
+        return [*_measure(model, questions)]
+    except (ValueError, RuntimeError) as error:
+        if len(questions) == 1:
+            return [error]
+    # Alone, each fails for itself.
+    return [found for each in questions for found in measure(model, [each])]
+
+
+def _measure(model: Model, questions: Sequence[Question]) -> list[Measured]:
+    observed = [_observed(model, each) if each.describing else None for each in questions]
+    forced = force_all(
+        model.reader,
+        [_asked(model, each, seen) for each, seen in zip(questions, observed, strict=True)],
+    )
+    return [
+        Measured(
+            answers.answer,
+            str(answers.status),
+            answers.rows,
+            seen.descriptors(answers.answer).arrays
+            if seen and answers.answer is not None
+            else None,
         )
-    forced = force(
-        engine,
-        observed.reading if observed else read(engine, prompt + row["reasoning"]),
+        for seen, answers in zip(observed, forced, strict=True)
+    ]
+
+
+def _observed(model: Model, question: Question) -> Observation:
+    row, options = question.row, question.item.options
+    return observe(
+        model.reader,
+        row["prompt"],
+        row["steps"],
+        question=row["question"],
+        cue=row["cue"]["text"] if row["cue"] else "",
+        candidates=LETTERS[: len(options)] if options else DIGITS,
+        start=model.prompts.reading(row["prompt"]),
+    )
+
+
+def _asked(model: Model, question: Question, observed: Observation | None) -> Asked:
+    item, row = question.item, question.row
+    prompt, reasoning, cue = row["prompt"], row["reasoning"], row["cue"]
+    if observed:
+        reading = observed.reading
+    else:
+        reading = read(model.reader, prompt + reasoning, model.prompts.reading(prompt))
+    return Asked(
+        reading,
         trace_id=row["trace_id"],
         prompt=prompt,
-        reasoning=row["reasoning"],
+        reasoning=reasoning,
         answer_kind=item.answer_kind,
         options=list(item.options) if item.options else None,
-        probes=probes,
+        probes=question.probes,
         clean_prompt=without_cue(prompt, cue["text"]) if cue else None,
         attached=row.get("answer"),
-        language=language,
+        language=question.language,
     )
-    described = None
-    if observed and forced.answer is not None:
-        described = observed.descriptors(forced.answer).arrays
-    return Measured(forced.answer, str(forced.status), forced.rows, described)

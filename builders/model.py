@@ -7,6 +7,7 @@ from functools import cached_property
 from builders.presets import Preset
 from builders.weights import Weights
 from faithshift_data.measure.engines.transformers import TransformersEngine
+from faithshift_data.measure.shared_prefix import Prompts
 
 
 class Model:
@@ -36,3 +37,12 @@ class Model:
         return TransformersEngine(
             self.weights.path, dtype=self.preset.reader_dtype, attention="eager"
         )
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """What the reader has read of the prompts of a chunk."""
+        return Prompts(self.reader)
+
+    def forget(self) -> None:
+        """Read every prompt anew, so that a chunk's bytes do not hang on the one before it."""
+        self.__dict__.pop("prompts", None)

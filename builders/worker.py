@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import torch
 
 from builders.axes import SECOND, WRITER, Axis, Turn, registry, used
 from builders.chunk import Chunk, drop_orphans
 from builders.labels import clean_counterpart, label_trace
-from builders.measuring import measure
+from builders.measuring import Measured, Question, measure
 from builders.model import Model
 from builders.presets import Preset
 from builders.prompts import OPENER, make_cue, user_message
@@ -27,6 +28,8 @@ from faithshift_data.measure.interventions import (
 from faithshift_data.schema import LabelRule, Mode
 
 FULL_CONDITIONS = 2
+# Traces that are measured together: what is kept of each reading is some megabytes.
+TOGETHER = 8
 
 
 class Worker:
@@ -43,16 +46,15 @@ class Worker:
 
     def screen(self, items: Sequence[Item]) -> Chunk:
         """The first generation of both anchors, label probes only."""
-        chunk = Chunk()
+        chunk = self._begun()
         self._produce(chunk, [d for item in items for d in self._anchors(item, 0)], screening=True)
         self._label(chunk, chunk.traces.values())
         return chunk
 
     def build(self, items: Sequence[Item], screened: Mapping[str, Chunk]) -> Chunk:
         """All traces of some items; the screened anchors are taken over with their label rows."""
-        chunk = Chunk()
-        for item in items:
-            self._take_over(chunk, item, screened[item.item_id])
+        chunk = self._begun()
+        self._take_over(chunk, items, screened)
         self._produce(chunk, [d for item in items for d in self._anchors(item, 1)])
         self._produce(chunk, [d for item in items for d in self._regenerated(chunk, item)])
         self._label(chunk, chunk.traces.values())
@@ -63,13 +65,22 @@ class Worker:
                 self._label(chunk, [d.row for d in drafts if d.row["trace_id"] in chunk.traces])
         return chunk
 
-    def _take_over(self, chunk: Chunk, item: Item, old: Chunk) -> None:
-        kept = old.of_item(item.item_id)
-        chunk.traces |= kept.traces
-        chunk.interventions |= kept.interventions
-        for row in kept.traces.values():
-            draft = Draft(item, row, self.models[WRITER], self.preset.max_tokens)
-            self._measure(chunk, draft, _features(item, row))
+    def _begun(self) -> Chunk:
+        for model in self.models.values():
+            model.forget()
+        return Chunk()
+
+    def _take_over(
+        self, chunk: Chunk, items: Sequence[Item], screened: Mapping[str, Chunk]
+    ) -> None:
+        drafts = []
+        for item in items:
+            kept = screened[item.item_id].of_item(item.item_id)
+            chunk.traces |= kept.traces
+            chunk.interventions |= kept.interventions
+            rows = kept.traces.values()
+            drafts += [Draft(item, r, self.models[WRITER], self.preset.max_tokens) for r in rows]
+        self._keep(chunk, drafts)
 
     def _anchors(self, item: Item, gen_index: int) -> list[Draft]:
         cue = make_cue(item, self.preset.cue_format)
@@ -182,55 +193,54 @@ class Worker:
             chunk.drop(draft.row, reasons[draft.row["trace_id"]])
         drop_orphans([chunk])
 
-    def _keep(
-        self, chunk: Chunk, drafts: Iterable[Draft], *, screening: bool = False
-    ) -> dict[str, str]:
+    @staticmethod
+    def _keep(chunk: Chunk, drafts: Iterable[Draft], *, screening: bool = False) -> dict[str, str]:
         """Measure drafts and keep those with an answer; why the others are not kept, by id."""
         reasons = {}
-        for draft in drafts:
-            row = draft.row
-            probes = LABEL_PROBES if row.get("answer") is None else (AS_SHOWN,)
-            if not screening:
-                probes = (*probes, *_features(draft.item, row))
-            answered = self._measure(chunk, draft, probes, describing=not screening)
-            if answered:
-                chunk.traces[row["trace_id"]] = row
-            elif row["trace_id"] not in chunk.errors:
-                reasons[row["trace_id"]] = "no answer"
+        for model, some in _together(drafts):
+            questions = [_question(chunk, draft, screening=screening) for draft in some]
+            for draft, found in zip(some, measure(model, questions), strict=True):
+                if isinstance(found, Exception):
+                    chunk.fail(draft.row, found)
+                elif found.answer is None:
+                    reasons[draft.row["trace_id"]] = "no answer"
+                else:
+                    _take(chunk, draft.row, found)
         return reasons
-
-    @staticmethod
-    def _measure(
-        chunk: Chunk, draft: Draft, probes: Sequence[Probe], *, describing: bool = True
-    ) -> bool:
-        """Measure one draft; False where it states no answer or fails, which costs it alone."""
-        row = draft.row
-        trace_id = row["trace_id"]
-        try:
-            found = measure(
-                draft.model,
-                draft.item,
-                row,
-                probes,
-                language=draft.language,
-                describing=describing,
-            )
-        except (ValueError, RuntimeError) as error:
-            chunk.fail(row, error)
-            return False
-        if found.answer is None:
-            return False
-        row["answer"], row["answer_status"] = found.answer, found.status
-        chunk.interventions.setdefault(trace_id, []).extend(found.rows)
-        if found.descriptors:
-            chunk.descriptors[trace_id] = found.descriptors
-        return True
 
     def _label(self, chunk: Chunk, rows: Iterable[Row]) -> None:
         for row in rows:
             clean = clean_counterpart(row, chunk.traces)
             found = label_trace(row, clean, chunk.interventions[row["trace_id"]], rule=self.rule)
             row["label"], row["label_evidence"] = found.value, list(found.evidence)
+
+
+def _together(drafts: Iterable[Draft]) -> Iterator[tuple[Model, list[Draft]]]:
+    """Drafts that are measured together, and the model that reads them."""
+    for _, group in groupby(drafts, key=lambda draft: draft.model.info["revision"]):
+        many = list(group)
+        for start in range(0, len(many), TOGETHER):
+            yield many[0].model, many[start : start + TOGETHER]
+
+
+def _question(chunk: Chunk, draft: Draft, *, screening: bool) -> Question:
+    """What is asked about a draft: nothing that a label needs where it has been labelled."""
+    row = draft.row
+    probes: tuple[Probe, ...] = LABEL_PROBES if row.get("answer") is None else (AS_SHOWN,)
+    if row["trace_id"] in chunk.traces:
+        probes = ()
+    if not screening:
+        probes = (*probes, *_features(draft.item, row))
+    return Question(draft.item, row, probes, draft.language, describing=not screening)
+
+
+def _take(chunk: Chunk, row: Row, found: Measured) -> None:
+    trace_id = row["trace_id"]
+    row["answer"], row["answer_status"] = found.answer, found.status
+    chunk.traces[trace_id] = row
+    chunk.interventions.setdefault(trace_id, []).extend(found.rows)
+    if found.descriptors:
+        chunk.descriptors[trace_id] = found.descriptors
 
 
 def _features(item: Item, row: Row) -> tuple[Probe, ...]:

@@ -68,6 +68,7 @@ def observe(
     question: str = "",
     cue: str = "",
     candidates: Sequence[str] = (),
+    start: Reading | None = None,
 ) -> Observation:
     """Pass once over ``prompt + "".join(steps)``.
 
@@ -78,6 +79,7 @@ def observe(
         question: part of the prompt, a block of the attention profile; "" for none.
         cue: the same; where both claim a token, it belongs to the cue.
         candidates: texts an answer can begin with, such as letters or digits.
+        start: a reading of the prompt or of its first part, which is then not read again.
 
     Raises:
         ValueError: no token falls into the reasoning, the prompt does not hold question or cue,
@@ -87,7 +89,7 @@ def observe(
     tokens = dict.fromkeys(first_token(engine, text) for text in candidates)
     columns = {token: column for column, token in enumerate(tokens)}
     rows = engine.model.get_output_embeddings().weight[list(columns)].detach()
-    (trajectory,), cache = teacher_force(engine, [Recorder(spans, rows)])
+    (trajectory,), cache = teacher_force(engine, [Recorder(spans, rows)], start=start)
     return Observation(Reading(spans.ids, cache), spans, trajectory, columns, engine)
 
 

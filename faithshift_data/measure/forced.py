@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from faithshift_data.answers import ExtractedAnswer, extract_answer
 from faithshift_data.errors import InputError
-from faithshift_data.measure.engines import Completion, Sampling
+from faithshift_data.measure.engines import Completion, Engine, Sampling
 from faithshift_data.measure.interventions import Probe, changed
 from faithshift_data.schema import AnswerKind, AnswerStatus
 
@@ -67,37 +67,24 @@ class Forced:
         response: what the model said to the reasoning as shown; None for an attached answer.
         rows: one a probe that applies, with the columns of ``schema.INTERVENTIONS``.
         tokens_computed: tokens of the reading and of all that was read after it, with padding.
-        tokens_requested: tokens of all texts, what asking each alone would have read.
+        tokens_requested: tokens of all texts, what asking each alone would have read; both None
+            without a reading.
     """
 
     answer: str | None
     status: str
     response: str | None
     rows: list[dict[str, Any]]
-    tokens_computed: int
-    tokens_requested: int
+    tokens_computed: int | None
+    tokens_requested: int | None
 
 
-def force(
-    engine: TransformersEngine,
-    reading: Reading,
-    *,
-    trace_id: str,
-    prompt: str,
-    reasoning: str,
-    answer_kind: str,
-    options: Sequence[str] | None,
-    probes: Sequence[Probe],
-    clean_prompt: str | None = None,
-    attached: str | None = None,
-    language: str = "en",
-    line: str | None = None,
-) -> Forced:
-    """Force the answer from the shown reasoning and from every probe's text.
+@dataclass(frozen=True)
+class Asked:
+    """A trace to force answers from.
 
-    Args:
-        engine: the engine that made the reading.
-        reading: a pass over ``prompt + reasoning``.
+    Attributes:
+        reading: a pass over ``prompt + reasoning``; None for a black box.
         trace_id: seeds what the probes draw.
         prompt: the text before the reasoning.
         reasoning: the trace's own.
@@ -109,41 +96,104 @@ def force(
         attached: an answer the trace carries; ``changed`` then compares with it.
         language: of the answer line.
         line: an own answer line, without bracket.
+    """
+
+    reading: Reading | None
+    trace_id: str
+    prompt: str
+    reasoning: str
+    answer_kind: str
+    options: Sequence[str] | None
+    probes: Sequence[Probe]
+    clean_prompt: str | None = None
+    attached: str | None = None
+    language: str = "en"
+    line: str | None = None
+
+
+def force(engine: TransformersEngine, reading: Reading, **about: Any) -> Forced:
+    """Force the answer from the shown reasoning and from every probe's text.
+
+    Args:
+        engine: the engine that made the reading.
+        reading: a pass over ``prompt + reasoning``.
+        about: the other attributes of ``Asked``.
 
     Raises:
         InputError: a language without an answer line, or an unknown kind of answer.
         ValueError: an unknown kind of probe.
     """
-    from faithshift_data.measure.shared_prefix import continue_from, tokens_read
+    return force_all(engine, [Asked(reading, **about)])[0]
 
-    if answer_kind not in SAMPLING:
-        expected = ", ".join(SAMPLING)
-        raise InputError("unknown", field="answer_kind", expected=expected, got=answer_kind)
-    asks = answer_line(answer_kind, language, line)
-    planned = list(_plan(probes, trace_id, reasoning, prompt, clean_prompt))
-    shown = [] if attached is not None else [prompt + reasoning]
-    texts = [text + asks for text in (*shown, *(plan.before + plan.text for plan in planned))]
-    said = continue_from(engine, reading, texts, SAMPLING[AnswerKind(answer_kind)]) if texts else []
-    found = [read_answer(done, answer_kind, options) for done in said]
-    own = found[0] if shown else ExtractedAnswer(attached, AnswerStatus.EXPLICIT, "attached")
-    probed = slice(len(shown), None)
+
+def force_all(engine: TransformersEngine, asked: Sequence[Asked]) -> list[Forced]:
+    """``force`` for several traces, whose answers are decoded together where that is cheaper.
+
+    Args:
+        engine: the engine that made the readings.
+        asked: the traces.
+
+    Returns:
+        One result a trace, in order, equal to forcing each alone (up to rounding).
+
+    Raises:
+        InputError, ValueError: as ``force``.
+    """
+    from faithshift_data.measure.shared_prefix import continue_all
+
+    for each in asked:
+        if each.answer_kind not in SAMPLING:
+            expected, got = ", ".join(SAMPLING), each.answer_kind
+            raise InputError("unknown", field="answer_kind", expected=expected, got=got)
+    plans = [list(plan(each)) for each in asked]
+    texts = [texts_of(each, planned) for each, planned in zip(asked, plans, strict=True)]
+    said: dict[int, list[Completion]] = {}
+    for kind, sampling in SAMPLING.items():
+        places = [place for place, each in enumerate(asked) if each.answer_kind == kind]
+        read = [(asked[place].reading, texts[place]) for place in places]
+        said |= zip(places, continue_all(engine, read, sampling), strict=True)
+    return [
+        conclude(engine, each, plans[place], texts[place], said[place])
+        for place, each in enumerate(asked)
+    ]
+
+
+def conclude(
+    engine: Engine,
+    asked: Asked,
+    planned: Sequence[Planned],
+    texts: Sequence[str],
+    said: Sequence[Completion],
+) -> Forced:
+    """What the model said to the texts, the one as shown first unless an answer is attached."""
+    from faithshift_data.measure.shared_prefix import tokens_read
+
+    found = [read_answer(done, asked.answer_kind, asked.options) for done in said]
+    attached = asked.attached is not None
+    own = (
+        ExtractedAnswer(asked.attached, AnswerStatus.EXPLICIT, "attached") if attached else found[0]
+    )
+    probed = slice(0 if attached else 1, None)
     rows = [
-        _row(engine, trace_id, own.value, *parts)
+        _row(engine, asked.trace_id, own.value, *parts)
         for parts in zip(planned, texts[probed], said[probed], found[probed], strict=True)
     ]
-    computed, requested = tokens_read(engine, reading, texts)
+    computed = requested = None
+    if asked.reading is not None:
+        read, requested = tokens_read(engine, asked.reading, texts)
+        computed = len(asked.reading.ids) + read
     return Forced(
         own.value,
         str(own.status),
-        said[0].text if shown else None,
+        None if attached else said[0].text,
         rows,
-        len(reading.ids) + computed,
+        computed,
         requested,
     )
 
 
 @dataclass(frozen=True)
-class _Planned:
+class Planned:
     """A probe that applies, the prompt it stands after, and its text."""
 
     probe: Probe
@@ -151,28 +201,33 @@ class _Planned:
     text: str
 
 
-def _plan(
-    probes: Sequence[Probe], trace_id: str, reasoning: str, prompt: str, clean_prompt: str | None
-) -> Iterator[_Planned]:
-    for probe in probes:
-        before = clean_prompt if probe.kind == "cue_removed" else prompt
-        text = probe.inject(trace_id, reasoning)
+def plan(asked: Asked) -> Iterator[Planned]:
+    """What is put in the place of a trace's reasoning, by the probes that apply."""
+    for probe in asked.probes:
+        before = asked.clean_prompt if probe.kind == "cue_removed" else asked.prompt
+        text = probe.inject(asked.trace_id, asked.reasoning)
         if before is not None and text is not None:
-            yield _Planned(probe, before, text)
+            yield Planned(probe, before, text)
+
+
+def texts_of(asked: Asked, planned: Sequence[Planned]) -> list[str]:
+    """What the model goes on from: the trace as shown, if need be, and what is put in its place."""
+    asks = answer_line(asked.answer_kind, asked.language, asked.line)
+    shown = [] if asked.attached is not None else [asked.prompt + asked.reasoning]
+    return [text + asks for text in (*shown, *(each.before + each.text for each in planned))]
 
 
 def _row(
-    engine: TransformersEngine,
+    engine: Engine,
     trace_id: str,
     original: str | None,
-    plan: _Planned,
+    plan: Planned,
     sent: str,
     said: Completion,
     answer: ExtractedAnswer,
 ) -> dict[str, Any]:
     """A row of the table; what was not really read has no ``changed``."""
-    read_back = engine.tokenizer.decode(engine.ids(sent))
-    verified = read_back.startswith(plan.before + plan.text)
+    verified = engine.read_back(sent).startswith(plan.before + plan.text)
     return {
         "intervention_id": plan.probe.row_id(trace_id),
         "trace_id": trace_id,

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from faithshift_data.measure.anatomy import anatomy, listening
 from faithshift_data.measure.spans import Spans
+
+if TYPE_CHECKING:
+    from faithshift_data.measure.shared_prefix import Reading
 
 WINDOW = 8
 
@@ -56,6 +59,7 @@ class Recorder:
         """
         self.ids, self.first = spans.ids, spans.first
         self.rows = torch.nn.functional.normalize(rows.float(), dim=-1).T
+        self.n = len(self.ids) - self.first
         query = torch.arange(self.first, len(self.ids))[:, None]
         key = torch.arange(len(self.ids))[None, :]
         self.near = ((key > query - WINDOW) & (key <= query) & (key > 0)).float()
@@ -66,8 +70,8 @@ class Recorder:
         }
 
     def see_state(self, state: torch.Tensor) -> None:
-        """Take the next residual state (T, d)."""
-        state = state[self.first :].float()
+        """Take the next residual state (t, d) of the last t tokens, the reasoning's or more."""
+        state = state[-self.n :].float()
         norm = state.norm(dim=-1)
         drift = torch.zeros_like(norm)
         drift[:-1] = (state[1:] - state[:-1]).norm(dim=-1)
@@ -77,14 +81,14 @@ class Recorder:
         self.previous = state
 
     def see_attention(self, weights: torch.Tensor) -> None:
-        """Take the next block's attention weights (heads, T, T)."""
-        seen = weights[:, self.first :].mean(dim=0, dtype=torch.float32)
+        """Take the next block's attention weights (heads, t, T) of the last t tokens."""
+        seen = weights[:, -self.n :].mean(dim=0, dtype=torch.float32)
         near = seen * self.near
         mass = torch.cat([(seen - near) @ self.blocks, near.sum(dim=1, keepdim=True)], dim=1)
         self._add(profile=mass / mass.sum(dim=1, keepdim=True))
 
     def result(self, final: torch.Tensor, depth: int) -> Trajectory:
-        """Close with the state ``final_norm`` (T, d) of a model of ``depth`` blocks.
+        """Close with the state ``final_norm`` (t, d) of a model of ``depth`` blocks.
 
         Raises:
             RuntimeError: the hooks did not fire once a layer.
@@ -92,7 +96,7 @@ class Recorder:
         if len(self.parts["norm"]) != depth + 1 or len(self.parts["profile"]) != depth:
             raise RuntimeError(f"hooks did not fire once in each of {depth} blocks")
         self.previous = None
-        final = final[self.first :].float()
+        final = final[-self.n :].float()
         lens = (final @ self.rows) / final.norm(dim=-1, keepdim=True)
         stacked = {name: torch.stack(each).numpy() for name, each in self.parts.items()}
         return Trajectory(**stacked, final_lens=lens.numpy(), state=final.mean(dim=0).numpy())
@@ -104,7 +108,11 @@ class Recorder:
 
 @torch.inference_mode()
 def teacher_force(
-    engine: Any, recorders: Sequence[Recorder], *, padding_side: str = "right"
+    engine: Any,
+    recorders: Sequence[Recorder],
+    *,
+    padding_side: str = "right",
+    start: Reading | None = None,
 ) -> tuple[list[Trajectory], Any]:
     """Run the engine once over the traces of some recorders.
 
@@ -115,6 +123,8 @@ def teacher_force(
         engine: a transformers engine with eager attention.
         recorders: fresh ones, one a trace.
         padding_side: where the shorter traces are padded, ``left`` or ``right``.
+        start: a reading that a single trace's pass starts from, as far as they agree before the
+            reasoning.
 
     Returns:
         The trajectories, and the key/value cache of the (padded) batch.
@@ -140,9 +150,11 @@ def teacher_force(
             each.see_attention(weights[row, :, place, place])
 
     parts = anatomy(engine.model)
-    padding = {"attention_mask": mask, "position_ids": position} if any(gaps) else {}
+    given: dict[str, Any] = {"attention_mask": mask, "position_ids": position} if any(gaps) else {}
+    if start and (keep := min(start.shared(recorders[0].ids), recorders[0].first)):
+        given["cache"], input_ids = start.upto(keep), input_ids[:, keep:]
     with listening(parts, on_state, on_attention):
-        output = parts.base(input_ids=input_ids, use_cache=True, **padding)
+        output = parts.base(input_ids=input_ids, use_cache=True, **given)
     found = [
         each.result(output.last_hidden_state[row, place], len(parts.blocks))
         for row, (place, each) in enumerate(zip(places, recorders, strict=True))

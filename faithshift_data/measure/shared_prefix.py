@@ -8,18 +8,20 @@ tokenised whole, so a merge across a boundary shortens the shared run and nothin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
+from copy import copy
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
-from torch.nn.functional import pad
 from transformers import DynamicCache
 
+from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 
 PASS = 24
+MOST_PROMPTS = 16
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,49 @@ class Reading:
     ids: list[int]
     cache: Any
 
+    def shared(self, ids: list[int]) -> int:
+        """How many first tokens a text shares with it; the text's last one is always new."""
+        limit = min(len(self.ids), len(ids) - 1)
+        return next((place for place in range(limit) if self.ids[place] != ids[place]), limit)
+
+    def upto(self, length: int) -> Any:
+        """A cache of its first tokens that may grow: growing copies, so this one stays."""
+        cache = copy(self.cache)
+        cache.layers = [copy(layer) for layer in cache.layers]
+        cache.crop(length - len(self.ids))
+        return cache
+
 
 @torch.inference_mode()
-def read(engine: TransformersEngine, text: str) -> Reading:
-    """Pass over ``text`` once."""
+def read(engine: TransformersEngine, text: str, start: Reading | None = None) -> Reading:
+    """Pass over ``text`` once, or over what a reading that it starts from does not hold."""
     ids = engine.ids(text)
-    output = engine.model.base_model(input_ids=torch.tensor([ids]), use_cache=True)
+    keep = start.shared(ids) if start else 0
+    cache = start.upto(keep) if start and keep else None
+    new = torch.tensor([ids[keep:]])
+    output = engine.model.base_model(input_ids=new, cache=cache, use_cache=True)
     return Reading(ids, output.cache)
+
+
+class Prompts:
+    """Readings of prompts, from which traces start: what begins alike is read once."""
+
+    def __init__(self, engine: TransformersEngine) -> None:
+        """Nothing is read yet."""
+        self._engine = engine
+        self._known: list[Reading] = []
+
+    def reading(self, prompt: str) -> Reading:
+        """The prompt's, made from the remembered one that shares most with it."""
+        ids = self._engine.ids(prompt)
+        same = next((known for known in self._known if known.ids == ids), None)
+        if same is None:
+            near = max(self._known, key=lambda known: known.shared(ids), default=None)
+            same = read(self._engine, prompt, near)
+        else:
+            self._known.remove(same)
+        self._known = [*self._known, same][-MOST_PROMPTS:]
+        return same
 
 
 def continue_from(
@@ -57,19 +95,42 @@ def continue_from(
     Returns:
         One completion a text, in order, equal to completing each text alone (up to rounding).
     """
+    return continue_all(engine, [(reading, texts)], sampling)[0]
+
+
+def continue_all(
+    engine: TransformersEngine,
+    asked: Sequence[tuple[Reading, Sequence[str]]],
+    sampling: Sampling,
+) -> list[list[Completion]]:
+    """``continue_from`` for several readings with their texts; a batch of rows goes on together."""
     if sampling.temperature > 0:
         raise ValueError("continue_from is greedy: temperature must be 0")
-    encoded = [engine.ids(text) for text in texts]
-    shared = [_common(reading.ids, ids) for ids in encoded]
-    groups = _groups(encoded, shared)
-    parts = [
-        _prefill(engine, reading, [(shared[row], encoded[row][shared[row] :]) for row in rows])
-        for rows in groups
-    ]
-    done = _decode(engine, _join(parts), sampling)
-    order = [row for rows in groups for row in rows]
-    results = dict(zip(order, done, strict=True))
-    return [results[row] for row in range(len(texts))]
+    done: list[list[Completion]] = []
+    while len(done) < len(asked):
+        rows = accumulate(len(texts) for _, texts in asked[len(done) :])
+        some = max(1, sum(count <= engine.batch_size for count in rows))
+        done += _continue(engine, asked[len(done) :][:some], sampling)
+    return done
+
+
+def _continue(
+    engine: TransformersEngine,
+    asked: Sequence[tuple[Reading, Sequence[str]]],
+    sampling: Sampling,
+) -> list[list[Completion]]:
+    parts: list[Rows] = []
+    order: list[int] = []
+    bounds = [*accumulate((len(texts) for _, texts in asked), initial=0)]
+    for start, (reading, texts) in zip(bounds, asked, strict=False):
+        encoded = [engine.ids(text) for text in texts]
+        shared = [reading.shared(ids) for ids in encoded]
+        for rows in _groups(encoded, shared):
+            new = [(shared[row], encoded[row][shared[row] :]) for row in rows]
+            parts.append(_prefill(engine, reading, new))
+            order += [start + row for row in rows]
+    done = dict(zip(order, decode(engine, parts, sampling), strict=True))
+    return [[done[row] for row in range(*span)] for span in pairwise(bounds)]
 
 
 def tokens_read(
@@ -81,7 +142,7 @@ def tokens_read(
     each text alone would pass over.
     """
     encoded = [engine.ids(text) for text in texts]
-    new = [len(ids) - _common(reading.ids, ids) for ids in encoded]
+    new = [len(ids) - reading.shared(ids) for ids in encoded]
     groups = _groups(encoded, [len(ids) - n for ids, n in zip(encoded, new, strict=True)])
     return sum(len(rows) * max(new[row] for row in rows) for rows in groups), sum(map(len, encoded))
 
@@ -102,34 +163,14 @@ def _groups(encoded: Sequence[list[int]], shared: Sequence[int]) -> list[list[in
     return best[-1][1]
 
 
-def _common(left: list[int], right: list[int]) -> int:
-    limit = min(len(left), len(right) - 1)
-    for place in range(limit):
-        if left[place] != right[place]:
-            return place
-    return limit
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows ready to decode: what they attend to, where they stand, the next token of each."""
-
-    cache: Any
-    mask: torch.Tensor
-    position: torch.Tensor
-    drawn: torch.Tensor
-
-
 @torch.inference_mode()
 def _prefill(
     engine: TransformersEngine, reading: Reading, rows: Sequence[tuple[int, list[int]]]
-) -> _Rows:
+) -> Rows:
     """Read the new tokens of rows that keep (shared, new) tokens; padding stands on the left."""
     n, past, width = len(rows), max(keep for keep, _ in rows), max(len(ids) for _, ids in rows)
     # An empty cache does not repeat its rows: texts that share nothing start from a new one.
-    cache = deepcopy(reading.cache) if past else DynamicCache(config=engine.model.config)
-    if 0 < past < len(reading.ids):
-        cache.crop(past - len(reading.ids))
+    cache = reading.upto(past) if past else DynamicCache(config=engine.model.config)
     cache.batch_repeat_interleave(n)
     input_ids = torch.full((n, width), engine.tokenizer.pad_token_id)
     mask = torch.zeros((n, past + width), dtype=torch.long)
@@ -140,63 +181,4 @@ def _prefill(
         mask[row, :keep] = 1
         mask[row, past + start :] = 1
         position[row, start:] = torch.arange(keep, keep + len(ids))
-    drawn = _next(engine, cache, input_ids, mask, position)
-    return _Rows(cache, mask, position[:, -1:], drawn)
-
-
-def _join(parts: Sequence[_Rows]) -> _Rows:
-    """Stack groups of rows; shorter ones get masked slots on the left, which nothing sees."""
-    if len(parts) == 1:
-        return parts[0]
-    length = max(part.mask.shape[1] for part in parts)
-    gaps = [length - part.mask.shape[1] for part in parts]
-    cache = parts[0].cache
-    for number, layer in enumerate(cache.layers):
-        for name in ("keys", "values"):
-            blocks = [getattr(part.cache.layers[number], name) for part in parts]
-            padded = [pad(block, (0, 0, gap, 0)) for block, gap in zip(blocks, gaps, strict=True)]
-            setattr(layer, name, torch.cat(padded))
-    masks = [pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)]
-    return _Rows(
-        cache,
-        torch.cat(masks),
-        torch.cat([part.position for part in parts]),
-        torch.cat([part.drawn for part in parts]),
-    )
-
-
-@torch.inference_mode()
-def _decode(engine: TransformersEngine, rows: _Rows, sampling: Sampling) -> list[Completion]:
-    mask, position, drawn = rows.mask, rows.position, rows.drawn
-    new: list[list[int]] = [[] for _ in drawn]
-    running = set(range(len(new)))
-    for step in range(sampling.max_tokens):
-        for row in sorted(running):
-            new[row].append(int(drawn[row]))
-            text = engine.tokenizer.decode(new[row])
-            ended = new[row][-1] == engine.tokenizer.eos_token_id
-            if ended or any(stop in text for stop in sampling.stop):
-                running.discard(row)
-        if not running or step + 1 == sampling.max_tokens:
-            break
-        mask = torch.cat([mask, mask.new_ones((len(new), 1))], dim=1)
-        position = position + 1
-        drawn = _next(engine, rows.cache, drawn[:, None], mask, position)
-    return [engine.completion(ids, sampling) for ids in new]
-
-
-def _next(
-    engine: TransformersEngine,
-    cache: Any,
-    input_ids: torch.Tensor,
-    mask: torch.Tensor,
-    position: torch.Tensor,
-) -> torch.Tensor:
-    output = engine.model(
-        input_ids=input_ids,
-        attention_mask=mask,
-        position_ids=position,
-        cache=cache,
-        logits_to_keep=1,
-    )
-    return output.logits[:, -1].argmax(dim=-1)
+    return forward(engine, cache, input_ids, mask, position)

@@ -166,15 +166,15 @@ def test_torn_stale_and_foreign_chunks_are_made_anew(whole: Whole, tmp_path: Pat
 def test_a_row_that_fails_is_counted_and_the_others_go_on(
     whole: Whole, tmp_path: Path, monkeypatch, capsys
 ) -> None:
-    from builders import worker
+    from builders import measuring
 
-    def sometimes(model, item, row, *rest, **named):
-        if row["condition"] == "paraphrase":
+    def sometimes(model, question, *rest):
+        if question.row["condition"] == "paraphrase":
             raise ValueError("no\nluck")
-        return measure(model, item, row, *rest, **named)
+        return asked(model, question, *rest)
 
-    measure = worker.measure
-    monkeypatch.setattr(worker, "measure", sometimes)
+    asked = measuring._asked
+    monkeypatch.setattr(measuring, "_asked", sometimes)
     out = tmp_path / "out"
     shutil.copytree(whole.work, work_folder(out))
     for path in work_folder(out).glob("build-*"):
@@ -195,7 +195,7 @@ def test_where_all_rows_fail_the_build_ends_in_one_line(
     def never(*_, **__):
         raise ValueError("out of luck")
 
-    monkeypatch.setattr("builders.worker.measure", never)
+    monkeypatch.setattr("builders.measuring._asked", never)
     out = tmp_path / "out"
     assert whole.build(out) == 1
     error = capsys.readouterr().err.splitlines()[-1]

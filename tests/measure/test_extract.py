@@ -7,6 +7,7 @@ the last block's raw output, which these do not hold, comes from a hook of its o
 from __future__ import annotations
 
 import gc
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from faithshift_data.measure.extract import CHANNELS, SCALARS, describe, observe
 from faithshift_data.measure.recorder import Recorder, teacher_force
 from faithshift_data.measure.shared_prefix import continue_from, read
 from faithshift_data.measure.spans import find_spans
+from tests.measure.passes import passes
 
 QUESTION, CUE = "How many pens are there?", "[hint: 41]"
 PROMPT = f"<|user|>{QUESTION}\nThink first.\n{CUE}\n<|assistant|>Let us see."
@@ -229,6 +231,24 @@ def test_answers_continue_from_the_pass(any_engine) -> None:
     expected = continue_from(any_engine, read(any_engine, TEXT), texts, Sampling(6))
     assert continue_from(any_engine, seen.reading, texts, Sampling(6)) == expected
     assert expected == any_engine.complete(texts, [0, 0, 0], Sampling(6))
+
+
+@pytest.mark.parametrize(
+    "start", [PROMPT, PROMPT[:30] + " and else", PROMPT + STEPS[0], TEXT + " More", "Else"]
+)
+def test_a_pass_that_starts_from_another_reading_sees_the_same(any_engine, start: str) -> None:
+    asked = {"question": QUESTION, "cue": CUE, "candidates": DIGITS}
+    alone = observe(any_engine, PROMPT, STEPS, **asked)
+    with passes(any_engine) as seen:
+        started = observe(any_engine, PROMPT, STEPS, **asked, start=read(any_engine, start))
+    for name, expected in vars(alone.trajectory).items():
+        found = getattr(started.trajectory, name)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4, err_msg=name)
+    texts = [TEXT + "\nThe answer is", PROMPT + STEPS[0] + "\nThe answer is"]
+    expected = any_engine.complete(texts, [0, 0], Sampling(6))
+    assert continue_from(any_engine, started.reading, texts, Sampling(6)) == expected
+    kept = len(os.path.commonprefix([any_engine.ids(start), any_engine.ids(PROMPT)]))
+    assert seen[1] == (1, len(any_engine.ids(TEXT)) - kept)
 
 
 def test_no_layer_waits_for_the_next(any_engine) -> None:

@@ -14,10 +14,12 @@ from faithshift_data.measure.engines import Completion
 from faithshift_data.measure.forced import (
     ANSWER_COLON,
     SAMPLING,
+    Asked,
     Forced,
     answer_line,
     answer_text,
     force,
+    force_all,
 )
 from faithshift_data.measure.interventions import AS_SHOWN, FEATURE_PROBES, LABEL_PROBES
 from faithshift_data.measure.shared_prefix import read
@@ -47,10 +49,10 @@ def says(engine, monkeypatch: pytest.MonkeyPatch):
     """Let the model say what a function of the whole text says."""
 
     def use(answer) -> None:
-        def answers(_engine, _reading, texts, _sampling):
-            return [Completion(answer(text), "stop", 1) for text in texts]
+        def answers(_engine, asked, _sampling):
+            return [[Completion(answer(text), "stop", 1) for text in texts] for _, texts in asked]
 
-        monkeypatch.setattr("faithshift_data.measure.shared_prefix.continue_from", answers)
+        monkeypatch.setattr("faithshift_data.measure.shared_prefix.continue_all", answers)
 
     return use
 
@@ -92,6 +94,28 @@ def test_equal_to_asking_each_text_alone(engine, kind: str, line: str | None) ->
     read_out = [extract_answer(answer_text(kind, x), kind=kind, options=options) for x in alone]
     assert (found.answer, found.status) == (read_out[0].value, read_out[0].status)
     assert [row["answer"] for row in found.rows] == [each.value for each in read_out[1:]]
+
+
+def test_traces_forced_together_get_their_own_answers(engine) -> None:
+    some = [
+        {"trace_id": "t-1", "answer_kind": "number", "options": None},
+        {"trace_id": "t-2", "answer_kind": "letter", "options": ["3", "7"]},
+        {
+            "trace_id": "t-3",
+            "answer_kind": "number",
+            "reasoning": " It is 4. Or 5.",
+            "options": None,
+        },
+        {"trace_id": "t-4", "answer_kind": "text", "attached": "seven", "options": None},
+        {"trace_id": "t-5", "answer_kind": "text", "attached": "x", "probes": (), "options": None},
+    ]
+    given = {"prompt": PROMPT, "reasoning": REASONING, "probes": PROBES, "clean_prompt": CLEAN}
+    asked = [
+        Asked(read(engine, PROMPT + (given | each)["reasoning"]), **given | each) for each in some
+    ]
+    together = force_all(engine, asked)
+    assert together == [forced(engine, **each) for each in some]
+    assert len({each.response for each in together[:3]}) == 3 and together[4].rows == []
 
 
 def test_a_row_a_probe_with_the_columns_of_the_table(engine) -> None:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from faithshift_data.measure.engines import Sampling
-from faithshift_data.measure.shared_prefix import continue_from, read, tokens_read
+from faithshift_data.measure.shared_prefix import (
+    MOST_PROMPTS,
+    Prompts,
+    continue_from,
+    read,
+    tokens_read,
+)
+from tests.measure.passes import passes
 
 BASE = "The box holds 5 pens. Then 9 badges are there. So 14 things stand on the table."
 LINE = "\nThe answer is"
@@ -60,3 +68,37 @@ def test_tokens_read_by_hand(engine) -> None:
 def test_greedy_only(engine) -> None:
     with pytest.raises(ValueError, match="greedy"):
         continue_from(engine, read(engine, BASE), [BASE], Sampling(2, temperature=1.0))
+
+
+def test_a_reading_that_starts_from_another_is_the_same(any_engine) -> None:
+    whole = read(any_engine, BASE)
+    for text in (BASE[:30], BASE[:30] + " Not this, and it is longer than the base" * 3, "Else"):
+        before = [layer.keys.clone() for layer in whole.cache.layers]
+        started = read(any_engine, text, whole)
+        plain = read(any_engine, text)
+        assert started.ids == plain.ids == any_engine.ids(text)
+        for one, other in zip(started.cache.layers, plain.cache.layers, strict=True):
+            torch.testing.assert_close(one.keys, other.keys, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(one.values, other.values, rtol=1e-4, atol=1e-5)
+        assert all(map(torch.equal, before, (layer.keys for layer in whole.cache.layers)))
+
+
+def test_what_prompts_share_is_read_once(engine) -> None:
+    prompts = Prompts(engine)
+    with passes(engine) as seen:
+        for text in ("xyzw", "xyzwoo", "xyzw", "xyzwoo", "q"):
+            assert prompts.reading(text).ids == engine.ids(text)
+    assert seen == [(1, 4), (1, 2), (1, 1)]
+
+
+def test_prompts_that_were_not_used_for_long_are_forgotten(engine) -> None:
+    prompts = Prompts(engine)
+    for number in range(MOST_PROMPTS):
+        prompts.reading(f"{number:02d}")
+        prompts.reading("00")
+    with passes(engine) as seen:
+        prompts.reading("00")
+        prompts.reading("01")
+        prompts.reading("more")
+        prompts.reading("02")
+    assert len(seen) == 2, "02 was the one to go"

@@ -6,67 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
-from transformers.generation import LogitsProcessor, LogitsProcessorList, StoppingCriteriaList
-from transformers.generation.stopping_criteria import StoppingCriteria
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, GenerationConfig
 
+from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.stopping import cut
 from faithshift_data.measure.engines.tokens import Tokenized
 
-
-class SeededSampling(LogitsProcessor):
-    """Nucleus sampling by inverse CDF with one uniform a row and step.
-
-    Every row has a stream of its own, so a completion depends on its seed and not on its
-    neighbours. All logits but the drawn token's become -inf; greedy search then takes it.
-    """
-
-    def __init__(self, seeds: Sequence[int], sampling: Sampling, prompt_length: int) -> None:
-        """Draw every uniform the rows will need."""
-        draws = [np.random.default_rng(seed).random(sampling.max_tokens) for seed in seeds]
-        self.uniform = torch.tensor(np.array(draws), dtype=torch.float32)
-        self.temperature, self.top_p = sampling.temperature, sampling.top_p
-        self.prompt_length = prompt_length
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores of shape (n, vocabulary) with one finite entry a row."""
-        step = input_ids.shape[1] - self.prompt_length
-        probabilities = torch.softmax(scores.float() / self.temperature, dim=-1)
-        top, order = probabilities.topk(min(512, scores.shape[-1]), dim=-1)
-        mass = top.cumsum(dim=-1)
-        kept = top * ((mass - top) < self.top_p)
-        target = self.uniform[:, step : step + 1] * kept.sum(dim=-1, keepdim=True)
-        place = (kept.cumsum(dim=-1) <= target).sum(dim=-1, keepdim=True)
-        place = torch.minimum(place, (kept > 0).sum(dim=-1, keepdim=True) - 1)
-        drawn = order.gather(-1, place)
-        return torch.full_like(scores, -torch.inf).scatter(-1, drawn, 0.0)
-
-
-class StopAfterText(StoppingCriteria):
-    """Ends a row once its new text holds one of the stop strings, where they count."""
-
-    def __init__(
-        self, tokenizer: Any, stop: tuple[str, ...], prompt_length: int, prompts: Sequence[str]
-    ) -> None:
-        """Watch the text after ``prompt_length`` tokens."""
-        self.tokenizer, self.stop, self.prompt_length = tokenizer, stop, prompt_length
-        self.prompts = prompts
-
-    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
-        """Return a boolean vector of shape (n,), true where the row is done."""
-        new = input_ids[:, self.prompt_length :]
-        tail = self.tokenizer.batch_decode(new[:, -12:])
-        seen = [any(stop in text for stop in self.stop) for text in tail]
-        rows = zip(seen, self.prompts, new, strict=True)
-        return torch.tensor([found and self._counts(prompt, ids) for found, prompt, ids in rows])
-
-    def _counts(self, prompt: str, ids: torch.Tensor) -> bool:
-        text = self.tokenizer.decode(ids, skip_special_tokens=True)
-        return cut(prompt, text, self.stop)[1]
+# A stop string lies within so many tokens.
+STOP_TOKENS = 12
 
 
 class TransformersEngine(Tokenized):
@@ -134,48 +84,37 @@ class TransformersEngine(Tokenized):
         results: list[Completion | None] = [None] * len(prompts)
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
-            done = self._batch(
-                [prompts[i] for i in rows],
-                [encoded[i] for i in rows],
-                [seeds[i] for i in rows],
+            done = decode(
+                self,
+                [self._read([encoded[i] for i in rows])],
                 sampling,
+                seeds=[seeds[i] for i in rows],
+                prompts=[prompts[i] for i in rows],
             )
             for row, completion in zip(rows, done, strict=True):
                 results[row] = completion
         return [completion for completion in results if completion is not None]
 
-    def _batch(
-        self,
-        prompts: list[str],
-        encoded: list[list[int]],
-        seeds: list[int],
-        sampling: Sampling,
-    ) -> list[Completion]:
+    def _read(self, encoded: list[list[int]]) -> Rows:
+        """One pass over prompts; padding stands on the left."""
         width = max(map(len, encoded))
         input_ids = torch.full((len(encoded), width), self.tokenizer.pad_token_id)
         mask = torch.zeros_like(input_ids)
         for row, ids in enumerate(encoded):
             input_ids[row, width - len(ids) :] = torch.tensor(ids)
             mask[row, width - len(ids) :] = 1
-        processors = LogitsProcessorList()
-        if sampling.temperature > 0:
-            processors.append(SeededSampling(seeds, sampling, width))
-        stopping = StoppingCriteriaList()
-        if sampling.stop:
-            stopping.append(StopAfterText(self.tokenizer, sampling.stop, width, prompts))
-        output = self.model.generate(
-            input_ids=input_ids,
-            attention_mask=mask,
-            max_new_tokens=sampling.max_tokens,
-            do_sample=False,
-            logits_processor=processors,
-            stopping_criteria=stopping,
-            pad_token_id=self.tokenizer.pad_token_id,
-        )
-        return [
-            self.completion(row[width:].tolist(), sampling, prompt)
-            for row, prompt in zip(output, prompts, strict=True)
-        ]
+        position = (mask.cumsum(dim=-1) - 1).clamp(min=0)
+        return forward(self, DynamicCache(config=self.model.config), input_ids, mask, position)
+
+    def ended(self, ids: list[int], sampling: Sampling, prompt: str = "") -> bool:
+        """Whether a row's last new token ends it, or brings a stop string that counts."""
+        if ids[-1] in self.ends:
+            return True
+        # Decoding all of a text with every token would cost its square.
+        tail = self.tokenizer.decode(ids[-STOP_TOKENS:])
+        if not any(stop in tail for stop in sampling.stop):
+            return False
+        return cut(prompt, self.tokenizer.decode(ids, skip_special_tokens=True), sampling.stop)[1]
 
     def completion(self, ids: list[int], sampling: Sampling, prompt: str = "") -> Completion:
         """Decode new tokens and cut them at an end token or the first stop string that counts."""

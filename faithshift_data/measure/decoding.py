@@ -1,0 +1,177 @@
+"""Token by token: rows that are read go on, and one that has ended costs nothing more.
+
+A row depends on its own tokens and its own seed alone, never on the rows beside it (up to
+rounding), so that rows of many texts may go on together: a pass costs the model's weights once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.nn.functional import pad
+
+from faithshift_data.measure.engines import Completion, Sampling
+
+if TYPE_CHECKING:
+    from faithshift_data.measure.engines.transformers import TransformersEngine
+
+# Of a distribution, in order of probability; a nucleus of more is cut.
+MOST_TOKENS = 512
+
+
+@dataclass(frozen=True)
+class Rows:
+    """n rows that are read; what continues them uses up the cache.
+
+    Attributes:
+        cache: keys and values of every layer, of T tokens.
+        mask: (n, T), 1 where a row attends.
+        position: (n, 1), where the last token of each stands.
+        logits: (n, vocabulary), of the next token of each.
+    """
+
+    cache: Any
+    mask: torch.Tensor
+    position: torch.Tensor
+    logits: torch.Tensor
+
+    def only(self, places: list[int]) -> Rows:
+        """Some of the rows."""
+        if len(places) == len(self.mask):
+            return self
+        self.cache.batch_select_indices(torch.tensor(places))
+        return Rows(self.cache, self.mask[places], self.position[places], self.logits[places])
+
+
+def forward(
+    engine: TransformersEngine,
+    cache: Any,
+    input_ids: torch.Tensor,
+    mask: torch.Tensor,
+    position: torch.Tensor,
+) -> Rows:
+    """Pass over the new tokens (n, t) of rows whose cache holds what stands before them."""
+    output = engine.model(
+        input_ids=input_ids,
+        attention_mask=mask,
+        position_ids=position,
+        cache=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return Rows(output.cache, mask, position[:, -1:], output.logits[:, -1])
+
+
+@torch.inference_mode()
+def decode(
+    engine: TransformersEngine,
+    parts: Sequence[Rows],
+    sampling: Sampling,
+    *,
+    seeds: Sequence[int] = (),
+    prompts: Sequence[str] = (),
+) -> list[Completion]:
+    """Continue rows until each has ended.
+
+    Args:
+        engine: what read them.
+        parts: rows, not all of one length; they go on together.
+        sampling: greedy where the temperature is 0.
+        seeds: one a row, where it is not.
+        prompts: what a row continues, one a row: a stop string does not count in a reasoning
+            block, which the prompt may have opened. None: no prompt has.
+
+    Returns:
+        One completion a row, in order.
+    """
+    bounds = [*accumulate((len(part.mask) for part in parts), initial=0)]
+    running = [
+        (list(range(*span)), part) for span, part in zip(pairwise(bounds), parts, strict=True)
+    ]
+    prompts = prompts or [""] * bounds[-1]
+    new: list[list[int]] = [[] for _ in prompts]
+    uniform = _uniform(seeds, sampling, len(new))
+    for step in range(sampling.max_tokens):
+        left = []
+        for numbers, rows in running:
+            drawn = _draw(rows.logits, uniform[numbers, step], sampling)
+            for number, token in zip(numbers, drawn.tolist(), strict=True):
+                new[number].append(token)
+            on = [
+                place
+                for place, number in enumerate(numbers)
+                if not engine.ended(new[number], sampling, prompts[number])
+            ]
+            if on:
+                left.append(([numbers[place] for place in on], rows.only(on), drawn[on]))
+        if not left or step + 1 == sampling.max_tokens:
+            break
+        rows = _join([rows for _, rows, _ in left])
+        drawn = torch.cat([drawn for _, _, drawn in left])
+        mask = pad(rows.mask, (0, 1), value=1)
+        numbers = [number for numbers, _, _ in left for number in numbers]
+        running = [(numbers, forward(engine, rows.cache, drawn[:, None], mask, rows.position + 1))]
+    return [
+        engine.completion(ids, sampling, prompt) for ids, prompt in zip(new, prompts, strict=True)
+    ]
+
+
+def nucleus(logits: torch.Tensor, uniform: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+    """Tokens drawn from the nucleus by the inverse of its distribution function.
+
+    Args:
+        logits: (n, vocabulary).
+        uniform: (n,), in [0, 1); the same number draws the same token.
+        sampling: temperature and mass of the nucleus.
+
+    Returns:
+        (n,) token ids.
+    """
+    probabilities = torch.softmax(logits.float() / sampling.temperature, dim=-1)
+    top, order = probabilities.topk(min(MOST_TOKENS, logits.shape[-1]), dim=-1)
+    mass = top.cumsum(dim=-1)
+    kept = top * ((mass - top) < sampling.top_p)
+    target = uniform[:, None] * kept.sum(dim=-1, keepdim=True)
+    place = (kept.cumsum(dim=-1) <= target).sum(dim=-1, keepdim=True)
+    place = torch.minimum(place, (kept > 0).sum(dim=-1, keepdim=True) - 1)
+    return order.gather(-1, place)[:, 0]
+
+
+def _draw(logits: torch.Tensor, uniform: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+    if sampling.temperature > 0:
+        return nucleus(logits, uniform, sampling)
+    return logits.argmax(dim=-1)
+
+
+def _uniform(seeds: Sequence[int], sampling: Sampling, n: int) -> torch.Tensor:
+    """Every number the rows will need: a stream of its own for each."""
+    if sampling.temperature == 0:
+        return torch.zeros((n, sampling.max_tokens))
+    draws = [np.random.default_rng(seed).random(sampling.max_tokens) for seed in seeds]
+    return torch.tensor(np.array(draws), dtype=torch.float32)
+
+
+def _join(parts: Sequence[Rows]) -> Rows:
+    """Stack rows; shorter ones get masked slots on the left, which nothing sees."""
+    if len(parts) == 1:
+        return parts[0]
+    length = max(part.mask.shape[1] for part in parts)
+    gaps = [length - part.mask.shape[1] for part in parts]
+    cache = parts[0].cache
+    for number, layer in enumerate(cache.layers):
+        for name in ("keys", "values"):
+            blocks = [getattr(part.cache.layers[number], name) for part in parts]
+            padded = [pad(block, (0, 0, gap, 0)) for block, gap in zip(blocks, gaps, strict=True)]
+            setattr(layer, name, torch.cat(padded))
+    masks = [pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)]
+    return Rows(
+        cache,
+        torch.cat(masks),
+        torch.cat([part.position for part in parts]),
+        torch.cat([part.logits for part in parts]),
+    )
