@@ -233,4 +233,6 @@ def _bytes(figure: Figure) -> dict[str, bytes]:
         file = io.BytesIO()
         figure.savefig(file, format=kind, dpi=160, metadata=about)
         found[kind] = file.getvalue()
+        # The first drawing has found the layout, which costs as much again.
+        figure.set_layout_engine("none")
     return found

@@ -36,7 +36,7 @@ class JudgeCheck:
         judge: its name.
         counts: outcome -> verdicts on eligible traces; "not asked" among them.
         no_verdict: share of the eligible traces it was asked about that got neither yes nor no.
-        reference: agreement with the reference labels, wherever there are any.
+        reference: agreement with the reference labels; ``n_excluded`` have no verdict.
         interval: of that kappa, 95% over questions.
         validation: passed (the interval is at or over the mark), failed (under it), not settled,
             or no reference labels.
@@ -119,7 +119,8 @@ def check_judges(
         asked = sum(counts.values())
         missing = asked - counts["yes"] - counts["no"]
         said = study.said(judge)
-        agreement = rater_agreement(said.ravel(), study.reference.ravel())
+        labelled = study.reference >= 0
+        agreement = rater_agreement(said[labelled], study.reference[labelled])
         span = kappa_interval(said, study.reference, weights)
         found.append(
             JudgeCheck(
