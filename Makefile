@@ -14,8 +14,9 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 demo: $(VENV)/.demo
 	$(BIN)/faithshift demo
 
+# Files in the order of tests/conftest.py, the slowest first.
 test: $(VENV)/.test
-	$(OFFLINE) $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile
+	$(OFFLINE) $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -18,6 +18,12 @@ settings.register_profile("house", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("house")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: at the end, one would leave the other workers idle."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sound folder of 40 items. Read it, never write to it."""
