@@ -107,6 +107,8 @@ def test_the_readme_runs_with_what_measure_needs(wheel, tmp_path):
     # ivr: the one paraphrase keeps its verdict; as: one of two injections flips it
     assert any("0.6666666666666666 0.0 0.5 2" in text for text in printed)
     assert_the_audits(folder, printed)
+    assert any("3 of 3 pairs of models reverse between two metrics" in text for text in printed)
+    assert (folder / "agreement" / "figures" / "ranks.svg").exists()
 
 
 def assert_the_audits(folder, printed):

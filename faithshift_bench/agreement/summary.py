@@ -76,7 +76,7 @@ def claim_toml(made: Agreements) -> str:
             f"metric = {json.dumps(metric)}",
             f"property = {json.dumps(PROPERTIES[metric])}",
             f"judge = {json.dumps((made.judge or '') if judged else 'none')}",
-            f"elicitation = {json.dumps(made.plan.settings.elicitation)}",
+            f"elicitation = {json.dumps('none' if judged else made.plan.settings.elicitation)}",
         ]
         if not judged:
             lines.append(f"injection_verified = {json.dumps(verified)}")
