@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from builders.presets import Preset
-from builders.provenance import engine_versions
+from builders.provenance import engine_versions, version_of
 from builders.rows import Row
 from builders.sources import Item
 from builders.weights import Weights
@@ -126,6 +126,8 @@ def inputs_digest(
         "preset": preset.generation(),
         "screened": json_sha256(screened),
     }
+    if preset.engine != "transformers":
+        facts["writer"] = version_of(preset.engine)
     return json_sha256(facts)
 
 

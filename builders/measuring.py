@@ -16,9 +16,10 @@ from builders.prompts import without_cue
 from builders.rows import Row
 from builders.sources import LETTERS, Item
 from faithshift_data.measure.extract import Observation, observe
-from faithshift_data.measure.forced import Asked, force_all
+from faithshift_data.measure.forced import LINES, Asked, force_all
 from faithshift_data.measure.interventions import Probe
 from faithshift_data.measure.shared_prefix import read
+from faithshift_data.reasoning import open_block
 
 DIGITS = (*"0123456789", "-")
 
@@ -120,5 +121,12 @@ def _asked(model: Model, question: Question, observed: Observation | None) -> As
         probes=question.probes,
         clean_prompt=without_cue(prompt, cue["text"]) if cue else None,
         attached=row.get("answer"),
+        line=line_after(prompt, question.language),
         language=question.language,
     )
+
+
+def line_after(prompt: str, language: str) -> str | None:
+    """The answer line that first closes the block that a prompt opened; None for the usual one."""
+    block = open_block(prompt)
+    return None if block is None else f"\n{block[1]}\n{LINES[language]}"

@@ -16,7 +16,7 @@ from builders.weights import Weights
 
 # What a trace's text or numbers can change with.
 ENGINES = ("torch", "transformers", "tokenizers")
-PACKAGES = ("faithshift", *ENGINES, "numpy", "reasoning-gym")
+PACKAGES = ("faithshift", *ENGINES, "numpy", "reasoning-gym", "vllm")
 # Instructions that decide in which order and width sums are rounded.
 _ARITHMETIC = (
     "avx2",
@@ -36,7 +36,7 @@ _ARITHMETIC = (
 @cache
 def engine_versions() -> dict[str, str | None]:
     """Versions of all that writes, reads or translates; None where a program is not installed."""
-    return {**{name: _version(name) for name in ENGINES}, "apertium": _apertium()}
+    return {**{name: version_of(name) for name in ENGINES}, "apertium": _apertium()}
 
 
 @cache
@@ -53,7 +53,7 @@ def machine() -> dict[str, Any]:
         "versions": {
             name: found
             for name, found in {
-                **{name: _version(name) for name in PACKAGES},
+                **{name: version_of(name) for name in PACKAGES},
                 "apertium": _apertium(),
             }.items()
             if found
@@ -89,7 +89,8 @@ def environment(
     }
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """The version of an installed package; None where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -13,6 +13,7 @@ from typing import Any
 
 import faithshift_data as fd
 from builders.axes import language_in
+from builders.measuring import line_after
 from builders.weights import Weights
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.forced import SAMPLING, answer_line, read_answer
@@ -77,7 +78,8 @@ def _ask(
     engine: TransformersEngine, trace: dict[str, Any], injected: list[str]
 ) -> list[str | None]:
     kind, prompt = trace["answer_kind"], trace["prompt"]
-    line = answer_line(kind, language_in(trace))
+    language = language_in(trace)
+    line = answer_line(kind, language, line_after(prompt, language))
     texts = [prompt + text + line for text in (trace["reasoning"], *injected)]
     reading = read(engine, prompt + trace["reasoning"])
     said = continue_from(engine, reading, texts, SAMPLING[kind])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
-from builders.presets import ENGINES
 from builders.presets.uses import HUB, SourceUse, check_model, uses
+from faithshift_data.measure.engines.registry import ENGINES
 from faithshift_data.measure.local_model import DTYPES
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 from builders.presets.uses import SourceUse, check_model, uses
+from faithshift_data.measure.engines.registry import ENGINES
 from faithshift_data.measure.local_model import DTYPES
 from faithshift_data.schema import SPLITS, LabelRule
 
 LABEL_RULES = (str(LabelRule.CONSTRUCT_CAUSAL), str(LabelRule.CONSTRUCT))
-ENGINES = ("transformers", "vllm", "openai")
 # What decides which items are asked and where they go, but not what a model says about one.
 _AROUND = (
     "name",

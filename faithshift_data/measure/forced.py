@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from faithshift_data.measure.engines.transformers import TransformersEngine
     from faithshift_data.measure.shared_prefix import Reading
 
-LINES = {"en": "\nThe answer is", "es": "\nLa respuesta es"}
+LINES = {"en": "\nThe answer is", "es": "\nLa respuesta es", "tr": "\nCevap:"}
 ANSWER_COLON = "\nAnswer:"
 SAMPLING = {
     AnswerKind.LETTER: Sampling(1),
