@@ -17,6 +17,7 @@ from pathlib import Path
 
 BENCHMARKS = {
     "bootstrap_vs_pandas": "benchmarks.bootstrap",
+    "detectors": "benchmarks.detectors",
     "evaluate_10m_vs_scan": "benchmarks.evaluate",
     "extraction_vs_loop": "benchmarks.extraction",
     "generation_vs_one_by_one": "benchmarks.generation",

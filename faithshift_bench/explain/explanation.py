@@ -101,7 +101,7 @@ def explain(detector: Detector, data: FaithShift, trace_id: str) -> Explanation:
     (view,) = fitting_views(detector, [view], data)
     found = detector.differentiable(view)
     if found is None:
-        message = "cannot be explained: its score is no differentiable function of what it reads"
+        message = "cannot be explained: it does not say how its score hangs on what it reads"
         raise InputError(message, file=detector.name)
     score = float(detector.score(view)[0])
     given = integrated_gradients(found)
