@@ -43,13 +43,16 @@ def closing_line(training: Mapping[str, Any]) -> str | None:
 
 
 def warnings(training: Mapping[str, Any]) -> list[str]:
-    """One line for each training that kept its start or its first epoch."""
-    return [
-        f"{who}kept epoch {record['epoch']} of {record.get('of', '?')}: "
-        "no later one was better, so it hardly learned"
-        for who, record in _trainings(training)
-        if record["epoch"] <= EARLY
-    ]
+    """One line for each training that kept its start or its first epoch, or one of a warm-up."""
+    lines = []
+    for who, record in _trainings(training):
+        kept = f"{who}kept epoch {record['epoch']} of {record.get('of', '?')}: "
+        weight, full = record.get("irm_weight"), record.get("irm_weight_full")
+        if record["epoch"] <= EARLY:
+            lines.append(kept + "no later one was better, so it hardly learned")
+        elif isinstance(weight, float) and isinstance(full, float) and weight < full:
+            lines.append(f"{kept}in the warm-up, its IRM penalty weighing {weight:g} of {full:g}")
+    return lines
 
 
 def seed_warnings(trainings: Any) -> list[str]:

@@ -100,4 +100,4 @@ class Plan:
         """The weight in an epoch, counted from 1."""
         if not any(term.startswith("irm") for term in self.terms):
             return 0.0
-        return self.irm_weight * min(1.0, (epoch - 1) / self.warm if self.warm else 1.0)
+        return float(self.irm_weight) * min(1.0, (epoch - 1) / self.warm if self.warm else 1.0)

@@ -104,7 +104,8 @@ def train(
     Returns:
         Weights, and the record: as ``Detector`` says, with the curve of every penalty, before it
         is weighted, and its sign; ``flagged`` (the start or the first epoch was kept),
-        ``irm_weight`` (in the epoch that was kept, which may be one of the warm-up), ``diverged``
+        ``irm_weight`` and ``irm_weight_full`` (of the epoch that was kept, which may be one of the
+        warm-up, and of the last), ``diverged``
         (ended by a loss that is not finite), ``start`` (the judge's value before any training) and
         ``parameters``.
     """
@@ -136,6 +137,7 @@ def train(
             "better": "higher" if plan.stop == "auroc" else "lower",
             "flagged": chosen <= 1,
             "irm_weight": plan.irm_weight_at(chosen) if chosen else 0.0,
+            "irm_weight_full": plan.irm_weight_at(plan.epochs),
             "diverged": diverged,
             "start": start,
             "curves": curves,

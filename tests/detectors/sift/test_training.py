@@ -17,6 +17,7 @@ from faithshift_bench.detectors.sift.mlp import TwoLayers, train_mlp
 from faithshift_bench.detectors.sift.plan import Plan
 from faithshift_bench.detectors.sift.shape import SMALL
 from faithshift_bench.detectors.sift.training import Rows, Trained, _Run, own_state, train
+from faithshift_bench.detectors.training import warnings
 from faithshift_data.errors import InputError
 
 SEEDS = {"init": 0, "order": 0, "dropout": 0}
@@ -112,7 +113,12 @@ def test_a_weight_over_one_divides_the_whole_loss() -> None:
 
 def test_no_run_ends_before_its_warm_up() -> None:
     plan = Plan(objective="irm", epochs=20, warmup=0.5, patience=1, batch=8)
-    assert fit(plan, rows(seed=5)).record["epochs"] >= 10
+    record = fit(plan, rows(seed=5)).record
+    assert record["epochs"] >= 10
+    assert record["irm_weight"] == plan.irm_weight_at(record["epoch"]) <= 1
+    warned = warnings({**record, "epoch": 4, "irm_weight": plan.irm_weight_at(4)})
+    assert warned == ["kept epoch 4 of 20: in the warm-up, its IRM penalty weighing 0.3 of 1"]
+    assert warnings({**record, "epoch": 12, "irm_weight": plan.irm_weight_at(12)}) == []
 
 
 def test_the_same_seed_gives_the_same_bits_whatever_the_state_of_torch() -> None:
