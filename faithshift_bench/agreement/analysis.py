@@ -45,6 +45,7 @@ from faithshift_bench.agreement.robustness import Robustness, common_rankings, t
 from faithshift_bench.agreement.settings import Plan, read_settings
 from faithshift_bench.agreement.study import ABSENT, Study
 from faithshift_bench.agreement.traces import (
+    POOLED,
     MeanKappa,
     TraceAgreement,
     TypeDifference,
@@ -52,6 +53,7 @@ from faithshift_bench.agreement.traces import (
     trace_agreements,
     type_difference,
 )
+from faithshift_bench.stats.intervals import Interval
 from faithshift_bench.studies.hypotheses import Estimate, Judgement, hypotheses_sha256, judge
 
 PAIRS = tuple((a, b) for k, a in enumerate(METRICS) for b in METRICS[k + 1 :])
@@ -208,21 +210,29 @@ def _judgements(
     n_questions: int,
 ) -> list[Judgement]:
     """M.H1 to M.H3 from their estimates."""
-    tau, kappa = {}, {}
-    for each in taus:
-        ends = each.interval or (None, None)
-        tau[f"{each.first}/{each.second}"] = Estimate(each.value, *ends, n_questions)
-    for pooled in (each for each in traces if each.over == "pooled"):
-        ends = pooled.interval or (None, None)
-        unit = f"{pooled.first}/{pooled.second}"
-        kappa[unit] = Estimate(pooled.agreement.kappa.value, *ends, pooled.agreement.n)
-    ends = difference.interval or (None, None)
-    between = {"instruct - thinking": Estimate(difference.value, *ends, n_questions)}
+    tau = {
+        f"{each.first}/{each.second}": _estimate(each.value, each.interval, n_questions)
+        for each in taus
+    }
+    kappa = {
+        f"{each.first}/{each.second}": _estimate(
+            each.agreement.kappa.value, each.interval, each.agreement.n
+        )
+        for each in traces
+        if each.over == POOLED
+    }
+    unit = "instruct - thinking"
+    between = {unit: _estimate(difference.value, difference.interval, n_questions)}
     return [
         judge("M.H1", {"tau_b": tau}),
         judge("M.H2", {"kappa_pooled": kappa}),
         judge("M.H3", {"kappa_difference": between}),
     ]
+
+
+def _estimate(value: float | None, ends: Interval | None, n: int) -> Estimate:
+    low, high = ends or (None, None)
+    return Estimate(value, low, high, n)
 
 
 def _plain(value: Any) -> Any:

@@ -146,6 +146,7 @@ def _preferences(made: Agreements) -> Figure | None:
 def _curve(made: Agreements) -> Figure | None:
     """Number of reversing pairs at each level."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     if not any(sum(curve.counts) for curve in made.curves):
         return None
@@ -163,7 +164,7 @@ def _curve(made: Agreements) -> Figure | None:
     axes.set_xlabel(f"level p (the line: {level:g}, fixed in advance)")
     axes.set_ylabel("pairs that reverse")
     axes.set_ylim(bottom=0)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     title = f"Reversals among {made.curves[0].n_pairs} pairs of models"
     axes.set_title(title, fontsize=10, pad=42)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8.5)

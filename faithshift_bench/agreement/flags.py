@@ -33,8 +33,7 @@ def flags_of(made: Agreements, n_differing_hints: int, n_right_hints: int) -> li
 
 def _reversals(made: Agreements) -> Iterable[str]:
     level = made.plan.settings.reversal_level
-    pairs = {(r.higher, r.lower) for r in made.reversals}
-    pairs = {tuple(sorted(pair)) for pair in pairs}
+    pairs = {frozenset((r.higher, r.lower)) for r in made.reversals}
     if pairs:
         total = made.n_models * (made.n_models - 1) // 2
         yield (

@@ -102,7 +102,7 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
             wanted = code[row["target"]]
             if held[at] not in (ABSENT, wanted):
                 message, expected = "two targets of one model and question", options[held[at]]
-                where = {"file": source, "row": number, "field": "target"}
+                where: dict[str, Any] = {"file": source, "row": number, "field": "target"}
                 raise InputError(message, **where, expected=expected, got=row["target"])
             held[at] = wanted
         if condition != HINTED:
@@ -115,8 +115,9 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
             said = row[VERDICT + judge]
             if said is not None:
                 verdicts[judge][at] = OUTCOMES.index(said)
-        if None not in (texts_of := [row.get(key) for key in ("question", "cue", "reasoning")]):
-            cases[at] = Case(*texts_of, answer=row["answer"])
+        texts_of: dict[str, Any] = {key: row.get(key) for key in ("question", "cue", "reasoning")}
+        if None not in texts_of.values():
+            cases[at] = Case(**texts_of, answer=row["answer"])
     gold = [of_question["gold"].get(name) for name in place["question_id"]]
     return Study(
         source=source,
@@ -160,7 +161,7 @@ def _constant(source: str, rows: Sequence[Row], key: str, owner: str) -> dict[st
         value = row.get(key)
         if value is not None and found.setdefault(row[owner], value) != value:
             message, expected = f"two values of one {owner}", found[row[owner]]
-            where = {"file": source, "row": number, "field": key}
+            where: dict[str, Any] = {"file": source, "row": number, "field": key}
             raise InputError(message, **where, expected=expected, got=value)
     return found
 

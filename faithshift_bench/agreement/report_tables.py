@@ -15,6 +15,7 @@ from faithshift_bench.agreement.judge_tables import (
 from faithshift_bench.agreement.ranking import LEVELS, RankTau, chance_of_reversal
 from faithshift_bench.agreement.tables import Cell, Table, rank_rows
 from faithshift_bench.agreement.traces import GROUP
+from faithshift_bench.studies.hypotheses import Estimate
 
 
 def tables_of(made: Agreements) -> list[Table]:
@@ -44,17 +45,22 @@ def tables_of(made: Agreements) -> list[Table]:
 
 
 def _hypotheses(made: Agreements) -> Table:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for each in made.hypotheses:
         late = " (statistic chosen afterwards)" if each.hypothesis.post_hoc else ""
         for part in each.parts:
             e = part.estimate
-            ends = (e.low, e.high) if e.defined else None
+            ends = _ends(e)
             rows.append((each.hypothesis.id + late, each.outcome, part.quantity, part.unit,
                          e.value, ends, part.outcome))  # fmt: skip
     columns = ("hypothesis", "outcome", "quantity", "of", "value", "95%", "part")
     note = f"Prespecified; sha256 of their file {made.hypotheses_sha256}."
     return Table("hypotheses", "Hypotheses", columns, tuple(rows), note)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float] | None:
+    low, high = estimate.low, estimate.high
+    return None if low is None or high is None else (low, high)
 
 
 def _scores(made: Agreements) -> Table:

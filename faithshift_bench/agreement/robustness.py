@@ -110,8 +110,7 @@ def truncation(
         )
         tau, shift = compare(rankings[metric], subset)
         if tau.value is None or shift is None:
-            reason = tau.reason
-            found.append(Robustness(metric, UNINTERPRETABLE, None, shift, *counts, reason))
+            found.append(Robustness(metric, UNINTERPRETABLE, None, shift, *counts, tau.reason))
             continue
         holds = tau.value >= settings.robust_tau and shift <= settings.robust_shift
         outcome = ROBUST if holds else NOT_ROBUST

@@ -126,7 +126,7 @@ def _entries(log: Mapping[str, Any], source: Path) -> Sequence[dict[str, Any]]:
             if name == "date" and name in entry:
                 entry[name] = str(entry[name])
             if not isinstance(entry.get(name), kind):
-                where = {"file": source, "row": number, "field": name}
+                where: dict[str, Any] = {"file": source, "row": number, "field": name}
                 expected = "a value" if kind is object else kind.__name__
                 raise InputError("missing or bad", **where, expected=expected, got=entry.get(name))
         if extra := sorted(set(entry) - set(LOG_FIELDS)):
@@ -145,13 +145,13 @@ def _known(field: str, source: object, row: int | None = None) -> None:
 def _settings(
     given: Mapping[str, Any], base: Settings | None, source: object, row: int | None = None
 ) -> Settings:
-    checked = {}
+    checked: dict[str, Any] = {}
     for name, value in given.items():
         _known(name, source, row)
         holds, expected = _RULES[name]
         value = tuple(value) if isinstance(value, list) else value
         if isinstance(value, bool) or not holds(value):
-            where = {"file": source, "row": row, "field": name}
+            where: dict[str, Any] = {"file": source, "row": row, "field": name}
             raise InputError("bad setting", **where, expected=expected, got=value)
         checked[name] = value
     return Settings(**checked) if base is None else replace(base, **checked)

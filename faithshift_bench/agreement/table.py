@@ -73,7 +73,7 @@ def _read_column(name: str, cells: list[Any], source: str) -> list[Any]:
     reader, expected = _READERS.get(name, _VERDICT_READER)
     found = []
     for number, cell in enumerate(cells):
-        where = {"file": source, "row": number, "field": name}
+        where: dict[str, Any] = {"file": source, "row": number, "field": name}
         try:
             text = _text(cell)
             found.append(None if text is None else reader(text))
@@ -98,7 +98,7 @@ def _text(cell: Any) -> str | None:
 
 def _check_row(row: Row, number: int, source: str) -> None:
     answer, status = row["answer"], row.get("answer_status")
-    where = {"file": source, "row": number}
+    where: dict[str, Any] = {"file": source, "row": number}
     if status == AnswerStatus.NONE and answer is not None:
         message = "an answer, and the status none"
         raise InputError(message, **where, field="answer", expected="an empty cell", got=answer)

@@ -98,7 +98,7 @@ def trace_agreements(
             defined = agreement.kappa.value is not None
             draws = kappa_of(weights @ label_cells(x, y).sum(0)) if defined else None
             span = None if draws is None else percentile_interval(draws)
-            shares = tuple(float((z[both] == 1).mean()) if both.any() else None for z in (x, y))
+            shares = _faithful(x[both]), _faithful(y[both])
             found.append(TraceAgreement(one, two, over, unit, agreement, span, shares))
     return found
 
@@ -153,6 +153,10 @@ def type_difference(labels: Labels, means: Sequence[MeanKappa], weights: Floats)
 
 def _side_mean(side: Sequence[int], means: Sequence[MeanKappa]) -> float:
     return float(np.mean([means[m].value for m in side]))
+
+
+def _faithful(labels: NDArray[np.int8]) -> float | None:
+    return float((labels == 1).mean()) if labels.size else None
 
 
 def label_cells(x: NDArray[np.int8], y: NDArray[np.int8]) -> Floats:
