@@ -111,11 +111,18 @@ def test_a_weight_over_one_divides_the_whole_loss() -> None:
     assert loss.item() == pytest.approx(plain.item() / 10 + figures["irm"])
 
 
-def test_no_run_ends_before_its_warm_up() -> None:
-    plan = Plan(objective="irm", epochs=20, warmup=0.5, patience=1, batch=8)
-    record = fit(plan, rows(seed=5)).record
-    assert record["epochs"] >= 10
-    assert record["irm_weight"] == plan.irm_weight_at(record["epoch"]) <= 1
+def test_no_run_ends_before_its_warm_up_and_an_epoch_of_it_is_said() -> None:
+    data = rows()
+    upside_down = Rows(data.inputs, 1 - data.labels)  # nothing is ever better than the start
+
+    def run(plan: Plan) -> dict:
+        return train(lambda: TwoLayers(5, 6), data, upside_down, plan, SEEDS).record
+
+    plan = Plan(objective="irm", epochs=20, warmup=0.5, patience=2, rate=0.05)
+    record = run(plan)
+    assert (record["epoch"], record["epochs"]) == (0, 12)
+    assert run(replace(plan, objective="erm"))["epochs"] == 2
+    assert record["irm_weight_full"] == 1
     warned = warnings({**record, "epoch": 4, "irm_weight": plan.irm_weight_at(4)})
     assert warned == ["kept epoch 4 of 20: in the warm-up, its IRM penalty weighing 0.3 of 1"]
     assert warnings({**record, "epoch": 12, "irm_weight": plan.irm_weight_at(12)}) == []
