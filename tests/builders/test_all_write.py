@@ -69,7 +69,7 @@ def test_two_models_from_questions_to_a_sound_folder(
     asked = "If Ada is certain, she usually needs {} big boxes. How many does she often need?"
     rows = [gsm8k(asked.format(k), str(k)) for k in (7, 12)]
     write_copy(tmp_path / "copies" / "gsm8k", "test", {"main": rows})
-    text = PRESET.format(candidates=2, model="MODELS").replace(
+    text = PRESET.format(candidates=1, model="MODELS").replace(
         'models = ["MODELS"]',
         f'models = {models}\nall_write = true\nsources = [{{name = "gsm8k"}}]',
     )
