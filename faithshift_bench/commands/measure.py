@@ -12,8 +12,12 @@ from faithshift_data.errors import InputError
 
 
 def measure(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Dataset folder; see fd.write.")],
-    model: Annotated[Path, typer.Option(help="Local folder in the Hugging Face layout.")],
+    model: Annotated[
+        str, typer.Option(help="Local folder in the Hugging Face layout, or a name at --url.")
+    ],
+    folder: Annotated[
+        str | None, typer.Argument(metavar="DIR", help="Dataset folder; see fd.write.")
+    ] = None,
     generate: Annotated[
         Path | None,
         typer.Option(help="First write DIR: the model's answers to questions, a JSON object each."),
@@ -31,20 +35,37 @@ def measure(
     answer_line: Annotated[
         str | None, typer.Option(help="Text that asks for the answer, such as '\\nAnswer:'.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="transformers, vllm or openai; the last two give answers alone.")
+    ] = "transformers",
+    url: Annotated[
+        str | None, typer.Option(help="Endpoint of openai, as http://localhost:8000/v1.")
+    ] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="Folder with the tokenizer of the model at --url.")
+    ] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Only find out whether injected text is continued.")
+    ] = False,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
     limit: Annotated[int | None, typer.Option(help="Measure so many traces at most.")] = None,
     max_tokens: Annotated[int, typer.Option(help="Longest reply, with --generate.")] = 1024,
     as_json: Json = False,
 ) -> None:
-    """Add interventions and trajectories to own traces, by a local model. Can be resumed."""
-    from faithshift_data.measure.local_model import LocalModel
+    """Add interventions and trajectories to own traces, by a model. Can be resumed."""
     from faithshift_data.measure.measured import render
     from faithshift_data.measure.one_trace import Settings
     from faithshift_data.measure.run import measure_folder
+    from faithshift_data.measure.text_model import open_model
 
+    given = {"engine": engine, "url": url, "tokenizer": tokenizer}
+    if probe:
+        return _probe(open_model(model, dtype=dtype, **given), as_json)
+    if folder is None:
+        raise typer.BadParameter("give the folder to measure, or --probe", param_hint="DIR")
     line = None if answer_line is None else answer_line.replace("\\n", "\n")
     settings = Settings(probes, label_probes, line, chat, limit)
-    loaded = LocalModel.open(model, dtype)
+    loaded = open_model(model, dtype=dtype, **given)
     shown: dict[str, Any] = {"progress": above_bar, "bar": bar}
     if generate is not None:
         from faithshift_data.measure.generate import generate as write_traces
@@ -57,3 +78,17 @@ def measure(
     if as_json:
         return print_json(summary)
     print(render(summary))
+
+
+def _probe(model: Any, as_json: bool) -> None:
+    """Print what an engine does with injected text; exit status 1 unless it is continued."""
+    from faithshift_data.measure.engines.probe import Outcome, probe, render
+
+    found = probe(model.engine)
+    title = f"{model.model_id} by {model.engine.name} {model.engine.version}"
+    if as_json:
+        print_json({"model": model.model_id, "engine": model.engine.facts(), **found.to_dict()})
+    else:
+        print(render(found, title))
+    if found.outcome != Outcome.SUPPORTED:
+        raise typer.Exit(1)

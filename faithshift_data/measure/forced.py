@@ -166,8 +166,6 @@ def conclude(
     said: Sequence[Completion],
 ) -> Forced:
     """What the model said to the texts, the one as shown first unless an answer is attached."""
-    from faithshift_data.measure.shared_prefix import tokens_read
-
     found = [read_answer(done, asked.answer_kind, asked.options) for done in said]
     attached = asked.attached is not None
     own = (
@@ -180,6 +178,8 @@ def conclude(
     ]
     computed = requested = None
     if asked.reading is not None:
+        from faithshift_data.measure.shared_prefix import tokens_read
+
         read, requested = tokens_read(engine, asked.reading, texts)
         computed = len(asked.reading.ids) + read
     return Forced(

@@ -6,6 +6,7 @@ label: the pair is written as altering, and left unverified as long as its label
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,20 @@ from faithshift_data.answers import extract_answer
 from faithshift_data.atomic import is_free
 from faithshift_data.errors import InputError, reason_of
 from faithshift_data.leakage import normalise
-from faithshift_data.measure.engines import Sampling, generation_of, generation_seed
+from faithshift_data.measure.behaviour import force_shown
+from faithshift_data.measure.engines import (
+    Completion,
+    Sampling,
+    Unfinished,
+    generation_of,
+    generation_seed,
+)
 from faithshift_data.measure.local_model import LocalModel, need_packages
 from faithshift_data.measure.one_trace import ROOM, Row, closing_line
 from faithshift_data.measure.questions import FIELDS, read_questions
 from faithshift_data.measure.run import Bar, new_place
 from faithshift_data.measure.store import Store, key_of
+from faithshift_data.measure.text_model import TextModel
 from faithshift_data.own import check_own, write
 from faithshift_data.reasoning import ReasoningStatus, split_reasoning
 from faithshift_data.schema import Kind, Mode, lettered, stable_id
@@ -33,7 +42,7 @@ TEMPERATURE, TOP_P = 0.7, 0.95
 
 def generate(
     questions: str | Path,
-    model: LocalModel,
+    model: LocalModel | TextModel,
     folder: str | Path,
     *,
     max_tokens: int = 1024,
@@ -64,7 +73,8 @@ def generate(
         InputError: bad questions, a model that cannot be loaded or fails, a folder that is not
             empty, or replies longer than the model's context allows.
     """
-    need_packages()
+    if isinstance(model, LocalModel):
+        need_packages()
     folder = Path(folder)
     if not is_free(folder):
         message = "already exists; without --generate, what is in it is measured"
@@ -89,7 +99,9 @@ def generate(
     check_own(rows, pairs)
     _check_room(rows, model, max_tokens)
     sampling = Sampling(max_tokens, TEMPERATURE, TOP_P)
-    size = model.engine.batch_size
+    if isinstance(model, TextModel):
+        model.capability  # noqa: B018 - refuses an engine that does not continue what is injected
+    size = model.batch if isinstance(model, TextModel) else model.engine.batch_size
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     with Store.beside(folder) as store:
         for batch in bar(batches, "writing"):
@@ -107,8 +119,10 @@ def generate(
     return folder
 
 
-def _check_room(rows: Iterable[Row], model: LocalModel, max_tokens: int) -> None:
+def _check_room(rows: Iterable[Row], model: LocalModel | TextModel, max_tokens: int) -> None:
     """Refuse replies that would go on where the model reads no more."""
+    if math.isinf(model.context):
+        return
     longest = max(len(model.engine.ids(row["prompt"])) for row in rows)
     room = model.context - longest - ROOM
     if max_tokens > room:
@@ -117,7 +131,7 @@ def _check_room(rows: Iterable[Row], model: LocalModel, max_tokens: int) -> None
         raise InputError(message, field="--max-tokens", expected=expected, got=max_tokens)
 
 
-def _asked(question: Row, model: LocalModel) -> list[Row]:
+def _asked(question: Row, model: LocalModel | TextModel) -> list[Row]:
     """The two traces of a question, before the model has answered."""
     options = question.get("options")
     lines = [question["question"]]
@@ -126,14 +140,15 @@ def _asked(question: Row, model: LocalModel) -> list[Row]:
     target = question["target"]
     cue = CUE.format(target=f"({target})" if options else target)
     item = stable_id("item", normalise(question["question"]))
-    given = {name: question[name] for name in FIELDS if name != "target" and name in question}
+    given = {field: question[field] for field in FIELDS if field != "target" and field in question}
+    name = model.revision or model.model_id
     base = {
         **given,
         **model.row,
         "item_id": item,
         "condition": "base",
         "prompt": _rendered(lines, model),
-        "trace_id": stable_id("trace", item, model.revision, "base"),
+        "trace_id": stable_id("trace", item, name, "base"),
     }
     cued = {
         **base,
@@ -143,85 +158,106 @@ def _asked(question: Row, model: LocalModel) -> list[Row]:
         "anchor_id": base["trace_id"],
         "cue": {"kind": "answer", "format": "professor", "text": cue, "target": target},
         "prompt": _rendered([*lines, cue], model),
-        "trace_id": stable_id("trace", item, model.revision, "cued_base"),
+        "trace_id": stable_id("trace", item, name, "cued_base"),
     }
     return [base, cued]
 
 
-def _rendered(lines: Sequence[str], model: LocalModel) -> str:
+def _rendered(lines: Sequence[str], model: LocalModel | TextModel) -> str:
     """The message in the chat template of a model that has one, else with a line break."""
     message = "\n".join(lines)
-    return model.chat(message) if model.engine.tokenizer.chat_template else f"{message}\n"
+    if getattr(getattr(model.engine, "tokenizer", None), "chat_template", None):
+        return model.chat(message)
+    return f"{model.engine.begins()}{message}\n"
 
 
-def _answer(batch: Iterable[Row], model: LocalModel, sampling: Sampling, store: Store) -> None:
+def _answer(
+    batch: Iterable[Row], model: LocalModel | TextModel, sampling: Sampling, store: Store
+) -> None:
     """Fill reasoning and answer of some rows, from the store where it has them."""
     keys = {row["trace_id"]: key_of(_inputs(row, model, sampling)) for row in batch}
     known = {name: kept[0] for name, key in keys.items() if (kept := store.get(key)) is not None}
     todo = [row for row in batch if row["trace_id"] not in known]
     seeds = [generation_seed(row["trace_id"]) for row in todo]
     prompts = [row["prompt"] for row in todo]
-    done = model.engine.complete(prompts, seeds, sampling) if todo else []
-    for row, seed, completion in zip(todo, seeds, done, strict=True):
-        made = _read(row, completion.text, completion.finish == "length", model)
-        made["generation"] = generation_of(model.engine, seed, sampling)
-        store.put(keys[row["trace_id"]], made, {})
-        known[row["trace_id"]] = made
+    try:
+        replies, missing = dict(enumerate(_completed(model, prompts, seeds, sampling))), None
+    except Unfinished as error:
+        replies, missing = error.done, error
+    made = {place: _read(todo[place], reply) for place, reply in replies.items()}
+    unsaid = [place for place in made if _is_unsaid(made[place], model)]
+    asked = [_about(todo[place], made[place]) for place in unsaid]
+    for place, forced in zip(unsaid, force_shown(model, asked), strict=True):
+        if isinstance(forced, Unfinished):
+            missing = forced
+            del made[place]
+        else:
+            made[place] |= {"answer": forced.answer, "answer_status": forced.status}
+    for place, values in made.items():
+        name = todo[place]["trace_id"]
+        values["generation"] = generation_of(model.engine, seeds[place], sampling)
+        store.put(keys[name], values, {})
+        known[name] = values
+    if missing is not None:
+        raise missing
     for row in batch:
         row.update(known[row["trace_id"]])
 
 
-def _inputs(row: Row, model: LocalModel, sampling: Sampling) -> dict[str, Any]:
+def _completed(
+    model: LocalModel | TextModel, prompts: list[str], seeds: list[int], sampling: Sampling
+) -> list[Completion]:
+    return model.engine.complete(prompts, seeds, sampling) if prompts else []
+
+
+def _inputs(row: Row, model: LocalModel | TextModel, sampling: Sampling) -> dict[str, Any]:
+    name = model.revision or model.row | dict(model.arithmetic)
     return {
         "prompt": row["prompt"],
         "trace_id": row["trace_id"],
         "options": row.get("options"),
         "answer_kind": row["answer_kind"],
-        "model": [model.revision, model.dtype, model.versions],
+        "model": [name, model.dtype, model.versions],
         "sampling": [sampling.max_tokens, sampling.temperature, sampling.top_p],
     }
 
 
-def _read(row: Mapping[str, Any], reply: str, cut: bool, model: LocalModel) -> dict[str, Any]:
+def _read(row: Mapping[str, Any], said: Completion) -> dict[str, Any]:
     """Prompt, reasoning and answer from a reply; what precedes the reasoning joins the prompt."""
+    reply, cut = said.text, said.finish == "length"
     split = split_reasoning(reply, prompt_tail=row["prompt"])
     if split.status == ReasoningStatus.ABSENT:
         end = min((reply.find(stop) for stop in STOP if stop in reply), default=len(reply))
         reasoning, stated = reply[:end].strip(), None if cut else reply
     else:
         reasoning, stated = split.reasoning or "", split.answer_text
-    prompt = row["prompt"] + reply[: max(reply.find(reasoning), 0)]
-    kind, options = row["answer_kind"], row.get("options")
-    found = extract_answer(stated, kind=kind, options=options)
-    answer, status = found.value, str(found.status)
-    # A reply cut within a character has other tokens once it is text, and may be more of them.
-    fits = len(model.engine.ids(prompt + reasoning)) + ROOM <= model.context
-    if answer is None and reasoning and fits:
-        answer, status = _forced(row, prompt, reasoning, model)
+    found = extract_answer(stated, kind=row["answer_kind"], options=row.get("options"))
     return {
-        "prompt": prompt,
+        "prompt": row["prompt"] + reply[: max(reply.find(reasoning), 0)],
         "reasoning": reasoning or None,
-        "answer": answer,
-        "answer_status": status,
+        "answer": found.value,
+        "answer_status": str(found.status),
         "truncated": cut,
     }
 
 
-def _forced(
-    row: Mapping[str, Any], prompt: str, reasoning: str, model: LocalModel
-) -> tuple[str | None, str]:
-    from faithshift_data.measure.forced import force
-    from faithshift_data.measure.shared_prefix import read
+def _is_unsaid(made: Mapping[str, Any], model: LocalModel | TextModel) -> bool:
+    """Whether the answer has to be asked for, and can be.
 
-    forced = force(
-        model.engine,
-        read(model.engine, prompt + reasoning),
-        trace_id=row["trace_id"],
-        prompt=prompt,
-        reasoning=reasoning,
-        answer_kind=row["answer_kind"],
-        options=row.get("options"),
-        probes=(),
-        line=closing_line(prompt),
-    )
-    return forced.answer, forced.status
+    A reply cut within a character has other tokens once it is text, and may be more of them.
+    """
+    if made["answer"] is not None or not made["reasoning"]:
+        return False
+    return model.fits(made["prompt"] + made["reasoning"], ROOM)
+
+
+def _about(row: Mapping[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "trace_id": row["trace_id"],
+        "prompt": made["prompt"],
+        "reasoning": made["reasoning"],
+        "answer_kind": row["answer_kind"],
+        "options": row.get("options"),
+        "probes": (),
+        "line": closing_line(made["prompt"]),
+    }

@@ -91,6 +91,20 @@ class LocalModel:
             raise InputError(message, file=self.path) from error
 
     @property
+    def batch(self) -> int:
+        """Traces that are measured at a time: a reading serves one."""
+        return 1
+
+    @property
+    def arithmetic(self) -> Mapping[str, Any]:
+        """What a manifest says of how it computed."""
+        return {"dtype": self.dtype, "attention": "eager"}
+
+    def fits(self, text: str, room: int) -> bool:
+        """Whether a text and so many tokens after it are within what the model reads."""
+        return len(self.engine.ids(text)) + room <= self.context
+
+    @property
     def context(self) -> float:
         """How many tokens it reads at most; infinite where its configuration names no limit."""
         return getattr(self.engine.model.config, "max_position_embeddings", None) or math.inf

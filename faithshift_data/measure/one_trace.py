@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from faithshift_data.measure.interventions import (
 from faithshift_data.measure.local_model import LocalModel
 from faithshift_data.reasoning import open_block
 
+if TYPE_CHECKING:
+    from faithshift_data.measure.forced import Forced
+    from faithshift_data.measure.text_model import TextModel
+
 # Raise it with every change to what is measured of a trace: older work is redone.
 CODE_VERSION = 2
 PROBES = {"full": FEATURE_PROBES, "subset": FEATURE_SUBSET}
@@ -26,6 +30,8 @@ PROBES = {"full": FEATURE_PROBES, "subset": FEATURE_SUBSET}
 ROOM = 64
 
 Row = dict[str, Any]
+# Values and descriptors of a measured trace.
+Done = tuple[Row, dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,7 @@ class Settings:
         return (*(LABEL_PROBES if self.label_probes else ()), *PROBES[self.probes])
 
 
-def measure_trace(
-    row: Mapping[str, Any], model: LocalModel, settings: Settings
-) -> tuple[Row, dict[str, np.ndarray]] | None:
+def measure_trace(row: Mapping[str, Any], model: LocalModel, settings: Settings) -> Done | None:
     """Descriptors and forced answers of one trace.
 
     Args:
@@ -84,10 +88,9 @@ def measure_trace(
     from faithshift_data.measure.forced import force
 
     engine = model.engine
-    cue = cue_of(row)
-    prompt = _prompt(row["prompt"], row, model, settings)
-    uncued = without_cue(row["prompt"], cue)
-    if len(engine.ids(prompt + row["reasoning"])) + ROOM > model.context:
+    about, cue = about_of(row, model, settings), cue_of(row)
+    prompt = about["prompt"]
+    if not model.fits(prompt + row["reasoning"], ROOM):
         return None
     seen = observe(
         engine,
@@ -98,22 +101,33 @@ def measure_trace(
         candidates=(row["answer"],),
     )
     made = seen.descriptors(row["answer"])
-    forced = force(
-        engine,
-        seen.reading,
-        trace_id=row["trace_id"],
-        prompt=prompt,
-        reasoning=row["reasoning"],
-        answer_kind=row["answer_kind"],
-        options=row["options"],
-        probes=(AS_SHOWN, *settings.planned),
-        clean_prompt=None if uncued is None else _prompt(uncued, row, model, settings),
-        attached=row["answer"],
-        line=settings.answer_line or closing_line(prompt),
-    )
+    return values_of(force(engine, seen.reading, **about)), made.arrays
+
+
+def about_of(
+    row: Mapping[str, Any], model: LocalModel | TextModel, settings: Settings
+) -> dict[str, Any]:
+    """What ``forced.Asked`` is told of a trace, but for the reading."""
+    prompt = _prompt(row["prompt"], row, model, settings)
+    uncued = without_cue(row["prompt"], cue_of(row))
+    return {
+        "trace_id": row["trace_id"],
+        "prompt": prompt,
+        "reasoning": row["reasoning"],
+        "answer_kind": row["answer_kind"],
+        "options": row["options"],
+        "probes": (AS_SHOWN, *settings.planned),
+        "clean_prompt": None if uncued is None else _prompt(uncued, row, model, settings),
+        "attached": row["answer"],
+        "line": settings.answer_line or closing_line(prompt),
+    }
+
+
+def values_of(forced: Forced) -> Row:
+    """The rows of a trace, and whether the answer was restated after the reasoning as shown."""
     shown, *others = forced.rows
     restated = None if shown["changed"] is None else not shown["changed"]
-    return {"interventions": others, "restated": restated}, made.arrays
+    return {"interventions": others, "restated": restated}
 
 
 def cue_of(row: Mapping[str, Any]) -> str:
@@ -145,12 +159,11 @@ def read_of(row: Mapping[str, Any]) -> Row:
     return {name: row[name] for name in names}
 
 
-def how_of(model: LocalModel, settings: Settings) -> dict[str, Any]:
+def how_of(model: LocalModel | TextModel, settings: Settings) -> dict[str, Any]:
     """All else that a measurement follows from; with ``limit`` it stands in the manifest."""
     return {
         **model.row,
-        "dtype": model.dtype,
-        "attention": "eager",
+        **model.arithmetic,
         "probes": [asdict(probe) for probe in settings.planned],
         "answer_line": settings.answer_line,
         "chat_template": settings.chat,
@@ -159,7 +172,9 @@ def how_of(model: LocalModel, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _prompt(text: str, row: Mapping[str, Any], model: LocalModel, settings: Settings) -> str:
+def _prompt(
+    text: str, row: Mapping[str, Any], model: LocalModel | TextModel, settings: Settings
+) -> str:
     if settings.chat:
         return model.chat(text)
     return f"{text}\n" if row["prompt"] == row["question"] else text

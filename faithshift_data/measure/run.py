@@ -14,17 +14,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from faithshift_data.atomic import is_free
 from faithshift_data.dataset import FaithShift, embedded
 from faithshift_data.dataset import open as open_data
 from faithshift_data.errors import InputError, reason_of
 from faithshift_data.folder import CARD, write_folder
 from faithshift_data.manifest import MANIFEST
+from faithshift_data.measure.behaviour import measure_behaviour
 from faithshift_data.measure.local_model import LocalModel, need_packages
 from faithshift_data.measure.measured import summarise
 from faithshift_data.measure.one_trace import (
+    Done,
     Row,
     Settings,
     cue_of,
@@ -33,6 +33,7 @@ from faithshift_data.measure.one_trace import (
     read_of,
 )
 from faithshift_data.measure.store import Store, key_of
+from faithshift_data.measure.text_model import TextModel
 from faithshift_data.schema import SPLITS, Role
 from faithshift_data.withheld import need_labels
 
@@ -42,12 +43,12 @@ SHOWN = 20
 
 Bar = Callable[[Sequence[Any], str], Iterable[Any]]
 Line = Callable[[str], None]
-Measured = dict[str, tuple[Row, dict[str, np.ndarray]]]
+Measured = dict[str, Done]
 
 
 def measure_folder(
     folder: str | Path,
-    model: LocalModel,
+    model: LocalModel | TextModel,
     settings: Settings | None = None,
     *,
     out: str | Path | None = None,
@@ -77,7 +78,8 @@ def measure_folder(
             files in the folder that are not the dataset's, labels that are withheld, label probes
             where labels rest on rows already there, or not a single trace that could be measured.
     """
-    need_packages()
+    if isinstance(model, LocalModel):
+        need_packages()
     settings = settings or Settings()
     target = _target(folder, out)
     data = open_data(folder)
@@ -98,7 +100,7 @@ def measure_folder(
             raise InputError(f"no trace could be measured: {why}", file=folder)
         tables = _tables(data, rows, found, settings)
         fields = _manifest(data, found, reasons, model, settings)
-        arrays = {key: arrays for key, (_, arrays) in found.items()}
+        arrays = {key: arrays for key, (_, arrays) in found.items() if arrays} or None
         card = _card(data.card)
         write_folder(target, fields, tables, arrays, card=card, overwrite=out is None)
     return summarise(target, model.row, rows, found, reasons, reused, fields["descriptors"])
@@ -106,7 +108,7 @@ def measure_folder(
 
 def _measure_all(
     rows: Sequence[Row],
-    model: LocalModel,
+    model: LocalModel | TextModel,
     settings: Settings,
     store: Store,
     progress: Line,
@@ -127,23 +129,36 @@ def _measure_all(
         progress(f"{reused} traces were measured before an interruption")
     if todo:
         _load(model, settings)
-    for row in bar(todo, "measuring"):
-        name = row["trace_id"]
-        try:
-            done = measure_trace(row, model, settings)
-        except Exception as error:  # noqa: BLE001 - a row's failure is counted, not the end
-            reasons[FAILED] += 1
-            if reasons[FAILED] <= SHOWN:
-                progress(f"{name}: {reason_of(error)}")
-            continue
-        if done is None:
-            reasons[LONG] += 1
-        else:
-            store.put(keys[name], *done)
-            found[name] = done
+    batches = [todo[start : start + model.batch] for start in range(0, len(todo), model.batch)]
+    for batch in bar(batches, "measuring"):
+        for row, done in _measured(batch, model, settings):
+            name = row["trace_id"]
+            if isinstance(done, Exception):
+                reasons[FAILED] += 1
+                if reasons[FAILED] <= SHOWN:
+                    progress(f"{name}: {reason_of(done)}")
+            elif done is None:
+                reasons[LONG] += 1
+            else:
+                store.put(keys[name], *done)
+                found[name] = done
     if reasons[FAILED] > SHOWN:
         progress(f"and {reasons[FAILED] - SHOWN} more that failed")
     return found, reasons, reused
+
+
+def _measured(
+    batch: Sequence[Row], model: LocalModel | TextModel, settings: Settings
+) -> Iterator[tuple[Row, Done | Exception | None]]:
+    """Each trace of a batch with what was measured; a trace's failure is its own."""
+    if isinstance(model, TextModel):
+        yield from measure_behaviour(batch, model, settings)
+        return
+    for row in batch:
+        try:
+            yield row, measure_trace(row, model, settings)
+        except Exception as error:  # noqa: BLE001 - a row's failure is counted, not the end
+            yield row, error
 
 
 def _missing(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
@@ -163,8 +178,10 @@ def _missing(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
         )
 
 
-def _load(model: LocalModel, settings: Settings) -> None:
+def _load(model: LocalModel | TextModel, settings: Settings) -> None:
     """Find out before the first trace what would fail on every one."""
+    if isinstance(model, TextModel):
+        model.capability  # noqa: B018 - refuses an engine that does not continue what is injected
     if settings.chat:
         model.chat("")
     else:
@@ -229,17 +246,18 @@ def _manifest(
     data: FaithShift,
     found: Measured,
     reasons: Mapping[str, int],
-    model: LocalModel,
+    model: LocalModel | TextModel,
     settings: Settings,
 ) -> dict[str, Any]:
     from faithshift_data.measure.descriptors import manifest_entries
 
     given = asdict(data.manifest)
+    arrays = next(iter(found.values()))[1]
     how = {**how_of(model, settings), "limit": settings.limit}
     counts = {"measured": len(found), "not_measured": dict(sorted(reasons.items()))}
     return {
         **given,
-        "descriptors": manifest_entries(next(iter(found.values()))[1]),
+        "descriptors": manifest_entries(arrays) if arrays else {},
         "counts": {**given["counts"], **counts},
         "environment": {**given["environment"], "measured_with": how},
         "files": {},
