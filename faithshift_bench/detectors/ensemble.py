@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import Detector
 from faithshift_bench.detectors.registry import accepted_by, detector_class
+from faithshift_bench.detectors.saved import PROFILE
 from faithshift_bench.options import check_number
 from faithshift_data.errors import InputError
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from faithshift_data.views import View
 
 OWN = ("of", "members", "gate")
+# What no member is given: its own, and the interventions that its members learned from.
+KEPT = (*OWN, PROFILE)
 MARGIN, AGREE = "margin", "agree"
 
 
@@ -80,6 +83,8 @@ class Ensemble(Detector):
                 raise InputError(message, file=self.name) from error
             member.fitted = {"seed": at}
         self.training = {"members": [member.training for member in self.members]}
+        profiles = [m.params[PROFILE] for m in self.members if PROFILE in m.params]
+        self.params |= {PROFILE: profiles[0]} if profiles else {}
         self._fitted = True
         return self
 
@@ -120,7 +125,7 @@ class Ensemble(Detector):
         check_number("members", count, above=0, most=64, whole=True)
         names = [name.strip() for name in str(of).split("+")]
         classes = [detector_class(name) for name in names]
-        given = {name: value for name, value in self.params.items() if name not in OWN}
+        given = {name: value for name, value in self.params.items() if name not in KEPT}
         if gate not in (MARGIN, AGREE):
             given["gate"] = gate
         taken: set[str] = set()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faithshift_bench.detectors.base import DESCRIPTION, Detector
-from faithshift_bench.detectors.registry import load_saved
+from faithshift_bench.detectors.registry import accepted_by, load_saved
 from faithshift_bench.detectors.transfer import STORED, reader, tell_readers
 from faithshift_data.errors import InputError
 
@@ -107,8 +106,9 @@ def fitting_views(
 
 def chosen_params(detector: Detector) -> dict[str, Any]:
     """What a user chose of a detector, without what it learned."""
+    accepted = accepted_by(type(detector))
     return {
-        name: detector.params[name]
-        for name in inspect.signature(type(detector)).parameters
-        if name in detector.params
+        name: value
+        for name, value in detector.params.items()
+        if (name != PROFILE if accepted is None else name in accepted)
     }

@@ -23,8 +23,10 @@ from faithshift_bench.detectors import (
 )
 from faithshift_bench.detectors.ensemble import Ensemble
 from faithshift_bench.detectors.network import log_loss
+from faithshift_bench.detectors.runs import apply_saved
 from faithshift_data.errors import InputError
 from tests.detectors.test_fitted import whole_view
+from tests.synthetic import write_synthetic
 
 
 class Spoken(Detector):
@@ -235,6 +237,27 @@ def test_a_damaged_folder_is_one_line(saved, damage, tmp_path):
     with pytest.raises(InputError) as caught:
         load_saved(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_a_saved_ensemble_scores_data_that_have_more_interventions(synthetic, tmp_path):
+    def fewer(rows):
+        rows["interventions"] = [r for r in rows["interventions"] if r["kind"] != "filler"]
+
+    data, less = fd.open(synthetic), fd.open(write_synthetic(tmp_path / "less", mutate=fewer))
+    params = {"of": "counterfactual+attribution", "members": 1, "hidden": 4}
+    run_detector("ensemble", less, (2,), params=params, save=tmp_path / "saved")
+    lines = []
+    table = apply_saved("ensemble", data, tmp_path / "saved", progress=lines.append)
+    assert "interventions that it was not fitted with, left out: filler" in lines
+    about = json.loads(table.schema.metadata[b"faithshift"])
+    assert about["params"] == {**params, "gate": "margin"}
+    detector = load_saved(tmp_path / "saved/seed-2")
+    assert detector.params["profile"] == detector.members[0].params["profile"]
+    alone = [
+        apply_saved(name, data, tmp_path / f"saved/seed-2/member-0{place}")["score"].to_numpy()
+        for place, name in enumerate(("counterfactual", "attribution"))
+    ]
+    assert np.array_equal(table["score"].to_numpy(), np.mean(alone, axis=0))
 
 
 def test_scoring_before_fit_is_refused():

@@ -115,6 +115,8 @@ def test_the_epoch_of_the_least_held_out_loss_is_kept():
     assert record["epochs"] in (record["epoch"] + network.PATIENCE, network.EPOCHS)
     assert told == [(k + 1, network.EPOCHS, loss) for k, loss in enumerate(curve)]
     held = network.held_out(train.item_ids, train.labels, 0)
+    x = detector.features(train)[~held]
+    assert detector.arrays["mean"] == pytest.approx(x.mean(axis=0), abs=1e-12)
     loss = network.log_loss(detector.score(train)[held], train.labels[held])
     assert loss == pytest.approx(min(curve), abs=1e-12)
 
