@@ -13,7 +13,9 @@ TEMPLATE = (
 ARCHITECTURES = ("llama", "gpt2", "gpt_neox")
 
 
-def write_tiny_model(folder: Path, *, seed: int = 0, architecture: str = "llama") -> Path:
+def write_tiny_model(
+    folder: Path, *, seed: int = 0, architecture: str = "llama", hidden_size: int = 32
+) -> Path:
     """Save model and tokenizer in the Hugging Face layout."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -31,7 +33,7 @@ def write_tiny_model(folder: Path, *, seed: int = 0, architecture: str = "llama"
     tokenizer.chat_template = TEMPLATE
     torch.manual_seed(seed)
     sizes: dict[str, object] = {
-        "hidden_size": 32,
+        "hidden_size": hidden_size,
         "num_hidden_layers": 5,
         "num_attention_heads": 4,
         "max_position_embeddings": 512,

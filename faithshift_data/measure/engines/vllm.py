@@ -28,6 +28,7 @@ class VllmEngine(Tokenized):
             and later requests may then differ in the last bits, so that it is off by default.
         context: tokens a prompt and its completion may have; None: what the model says.
         memory: share of a GPU's memory that vLLM takes.
+        eager: whether nothing is compiled, which starts sooner and computes slower.
     """
 
     name = "vllm"
@@ -42,6 +43,7 @@ class VllmEngine(Tokenized):
         prefix_caching: bool = False,
         context: int | None = None,
         memory: float = 0.9,
+        eager: bool = False,
     ) -> None:
         """Load the model.
 
@@ -56,12 +58,14 @@ class VllmEngine(Tokenized):
                 enable_prefix_caching=prefix_caching,
                 max_model_len=context,
                 gpu_memory_utilization=memory,
+                enforce_eager=eager,
                 trust_remote_code=False,
                 seed=0,
             )
         except Exception as error:  # noqa: BLE001 - whatever a folder or a machine provokes
             raise InputError(f"vLLM cannot load it: {reason_of(error)}", file=path) from error
         self.tokenizer: Any = self.llm.get_tokenizer()
+        self.context: int = self.llm.model_config.max_model_len
 
     def facts(self) -> dict[str, Any]:
         """Arithmetic, and whether prompts shared a prefix cache."""

@@ -1,0 +1,54 @@
+"""The real vLLM beside transformers: the same weights, the same greedy words, seeds that repeat.
+
+Runs in the environment of `constraints-vllm.txt` alone; minutes on a CPU.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from faithshift_data.measure.engines import Sampling
+from tests.tiny_model import write_tiny_model
+
+pytest.importorskip("vllm", reason="needs vLLM, in an environment of its own: constraints-vllm.txt")
+pytestmark = pytest.mark.slow
+
+PROMPTS = [f"The {word} and the ant, then" for word in "abcdefghijklmnopqrst"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Heads as wide as vLLM's kernels want them."""
+    return write_tiny_model(tmp_path_factory.mktemp("tiny"), hidden_size=128)
+
+
+@pytest.fixture(scope="module")
+def engine(folder):
+    from faithshift_data.measure.engines.registry import make_engine
+
+    return make_engine("vllm", folder, context=256, eager=True)
+
+
+def test_greedy_words_are_those_of_transformers(engine, folder) -> None:
+    from faithshift_data.measure.engines.registry import make_engine
+
+    other = make_engine("transformers", folder)
+    ours = engine.complete(PROMPTS, [0] * 20, Sampling(16))
+    theirs = other.complete(PROMPTS, [0] * 20, Sampling(16))
+    # Rounding may decide a tie, no more often than once.
+    assert sum(a == b for a, b in zip(ours, theirs, strict=True)) >= 19
+
+
+def test_a_row_depends_on_its_seed_and_not_on_its_batch(engine) -> None:
+    draw = Sampling(12, 1.0, 0.95)
+    together = engine.complete(PROMPTS[:6], range(6), draw)
+    alone = [engine.complete([PROMPTS[k]], [k], draw)[0] for k in (2, 5)]
+    assert alone == [together[2], together[5]]
+    assert engine.complete(PROMPTS[:6], range(6, 12), draw) != together
+
+
+def test_stop_strings_cut_before_themselves(engine) -> None:
+    whole = engine.complete([PROMPTS[0]], [0], Sampling(12))[0].text
+    stop = whole[3:5]
+    said = engine.complete([PROMPTS[0]], [0], Sampling(12, stop=(stop,)))[0]
+    assert said.text == whole[: whole.index(stop)] and said.finish == "stop"
