@@ -28,17 +28,13 @@ def table_rows(study: Mapping[str, Any]) -> list[list[str]]:
 def notes(study: Mapping[str, Any]) -> list[str]:
     """How to read the table, what could not be run and what hardly learned."""
     settings = study["settings"]
-    seeds = ", ".join(map(str, settings["seeds"]))
+    seeds, once = settings["seeds"], settings["once"]
+    alone = f", of {', '.join(once)} {seeds[0]} alone" if once and len(seeds) > 1 else ""
     lines = [
-        f"Mean over training seeds {seeds}"
-        + (
-            f"; seed {settings['seeds'][0]} alone of {', '.join(once)}"
-            if (once := settings["once"])
-            else ""
-        )
-        + f". IVR, AS and HM with every verdict committed; MFS and coverage certified at alpha "
-        f"{settings['alpha']:g}, delta {settings['delta']:g}, 0 for a seed without a certificate. "
-        "Intervals are 95 %, over items of test.",
+        f"Means over training seeds {', '.join(map(str, seeds))}{alone}. IVR, AS and HM with "
+        f"every verdict committed; MFS and coverage certified at alpha {settings['alpha']:g}, "
+        f"delta {settings['delta']:g}, 0 for a seed without a certificate. Intervals are 95 %, "
+        "over items of test; seconds are processor time.",
         f"{MARK} reads evidence of the kind that constructed labels rest on; not ranked against "
         "the others.",
     ]
@@ -49,12 +45,12 @@ def notes(study: Mapping[str, Any]) -> list[str]:
             "architecture, on those of other architectures (traces with a cue; several fits of "
             "one trace are pooled)."
         )
-    lines += [
-        f"{r['detector']} could not be run: {r['failed']}" for r in study["rows"] if r["failed"]
-    ]
-    lines += [
-        f"{row['detector']}: {line}." for row in study["rows"] for line in row.get("warnings", ())
-    ]
+    for row in study["rows"]:
+        if row["failed"]:
+            lines.append(f"{row['detector']} could not be run: {row['failed']}")
+        elif told := row["warnings"]:
+            more = f" ({len(told)} such trainings)" if len(told) > 1 else ""
+            lines.append(f"{row['detector']}: {told[0]}{more}.")
     return lines
 
 

@@ -41,7 +41,7 @@ def test_the_card_shows_the_table_of_its_data(synthetic, committed):
     card = dataset_card(synthetic)
     assert "## Detectors on it" in card
     assert "| random | 0." in card and "| constant | 0.000 [" in card
-    assert "- Mean over training seeds 0." in card and "- \\* reads evidence" in card
+    assert "- Means over training seeds 0." in card and "- \\* reads evidence" in card
 
 
 def test_figures_of_other_data_are_never_shown_and_fail_the_check(

@@ -14,7 +14,7 @@ import faithshift_data as fd
 from faithshift_bench.detectors import Detector, registry
 from faithshift_bench.metrics.ranking import auroc
 from faithshift_bench.studies import detectors as study
-from faithshift_bench.studies.detectors_table import markdown, to_csv
+from faithshift_bench.studies.detectors_table import markdown, notes, to_csv
 from faithshift_data.errors import InputError
 from tests.cli.conftest import run as run  # the fixture
 
@@ -83,7 +83,7 @@ def test_what_breaks_is_a_row_with_its_reason(found):
     assert whole["rows"][2]["failed"] == "RuntimeError: no luck"
     text = (out / "detectors.md").read_text()
     assert "| odd |" not in text and "odd could not be run: RuntimeError: no luck" in text
-    assert "seed 0 alone of constant" in text
+    assert "training seeds 0, 1, of constant 0 alone." in text
     rows = list(csv.DictReader(io.StringIO((out / "detectors.csv").read_text())))
     assert [row["detector"] for row in rows] == list(NAMES)
     assert rows[2]["failed"] and rows[2]["ivr"] == rows[2]["auroc_low"] == ""
@@ -145,6 +145,13 @@ def test_the_command_prints_the_table(run, synthetic, tmp_path):
     assert "| constant | 0.000" in out and "odd: left out: RuntimeError: no luck" in err
     code, _, err = run("study", "detectors", "--data", synthetic, "-o", synthetic, "--seeds", "0")
     assert code == 1 and "would lie among the dataset's files" in err
+
+
+def test_trainings_that_hardly_learned_are_counted(found):
+    whole, _ = found
+    rows = [{**whole["rows"][0], "warnings": ["seed 0 kept epoch 1 of 9: no", "seed 1 kept"]}]
+    last = notes({**whole, "rows": rows})[-1]
+    assert last == "constant: seed 0 kept epoch 1 of 9: no (2 such trainings)."
 
 
 def test_a_mean_over_seeds_is_separated_like_each_of_them():
