@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from builders.presets.uses import SourceUse
 
 
+SHAPE = "a value of another kind"
+
+
 class Unusable(ValueError):
     """A row that makes no item; the message is the reason under which it is counted."""
 
@@ -81,8 +84,12 @@ def given_item(given: Given, source: str, name: str, licence: str) -> Item:
         licence: of the question.
 
     Raises:
-        Unusable: no question, options that cannot be told apart, or no usable right answer.
+        Unusable: no question, options that cannot be told apart, no usable right answer, or what
+            is no text.
     """
+    texts = (given.question, given.gold, *(given.options or ()))
+    if not all(isinstance(text, str) for text in texts):
+        raise Unusable(SHAPE)
     question = _line(given.question)
     if not question:
         raise Unusable("no question")

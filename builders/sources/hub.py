@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from builders.sources.given import Given, Unusable
+from builders.sources.given import SHAPE, Given, Unusable
 from faithshift_data.errors import InputError, reason_of
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class HubSource:
                     yield self.read(row, config)
                 except Unusable as reason:
                     yield reason
+                except (TypeError, KeyError, AttributeError, IndexError):
+                    yield Unusable(SHAPE)
 
     def stated(self, use: SourceUse) -> tuple[str, str, str]:
         """Repository, licence, and the commit and split, or that it is a local copy."""

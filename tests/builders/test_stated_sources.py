@@ -131,6 +131,18 @@ def test_commonsense_qa_keeps_the_order_of_options(tmp_path: Path) -> None:
     }
 
 
+def test_a_bad_row_costs_that_row_alone(tmp_path: Path) -> None:
+    rows = [
+        commonsense_qa("Where?", ["a bank", "a shop"], "B"),
+        {**commonsense_qa("Where else?", ["a bank", "a shop"], "B"), "choices": None},
+        commonsense_qa("Which?", [None, "a shop"], "B"),  # type: ignore[list-item]
+        {**commonsense_qa("Who?", ["a bank", "a shop"], "B"), "answerKey": None},
+    ]
+    pool = pool_of("commonsense_qa", tmp_path, {"default": rows})
+    assert len(pool.items) == 1
+    assert pool.left_out == {"a value of another kind": 2, "no right answer": 1}
+
+
 def test_bbh_uses_letters_and_numbers_alone(tmp_path: Path) -> None:
     eighteen = [f"({LETTERS[k]}) colour {k}" for k in range(18)]
     rows = {
