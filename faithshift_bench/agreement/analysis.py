@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -185,8 +185,7 @@ def agree(study: Study, plan: Plan | None = None) -> Agreements:
         flags=[],
     )
     hints = hints_that_differ(study), hints_that_are_right(study)
-    made.flags.extend(flags_of(made, *hints))
-    return made
+    return replace(made, flags=flags_of(made, *hints))
 
 
 def _variants(

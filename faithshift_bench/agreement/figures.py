@@ -69,7 +69,8 @@ def _ranks(made: Agreements) -> Figure | None:
             range(len(rankings)),
             ranks[:, m],
             color=COLOURS[m % len(COLOURS)],
-            marker=MARKS[m % len(MARKS)],
+            # Beyond eight models a colour comes again, with another mark.
+            marker=MARKS[(m + m // len(COLOURS)) % len(MARKS)],
             linewidth=2.2 if strong else 1.4,
             linestyle="-" if strong else "--",
             markersize=6,

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from faithshift_bench.agreement.metrics import biasing_features, variant_parts
 from faithshift_bench.agreement.ranking import Ranking, RankTau, rank_models, rank_tau
-from faithshift_bench.agreement.resampling import kappa_of
+from faithshift_bench.agreement.resampling import kappa_interval
 from faithshift_bench.agreement.settings import Settings
 from faithshift_bench.agreement.study import NOT_ASKED, OUTCOMES, Study
 from faithshift_bench.agreement.traces import label_cells
-from faithshift_bench.stats import percentile_interval
 from faithshift_bench.stats.agreement import Agreement, rater_agreement
 from faithshift_bench.stats.intervals import Interval
 from faithshift_data.errors import InputError
@@ -121,7 +120,7 @@ def check_judges(
         said = study.said(judge)
         labelled = study.reference >= 0
         agreement = rater_agreement(said[labelled], study.reference[labelled])
-        span = kappa_interval(said, study.reference, weights)
+        span = kappa_interval(label_cells(said, study.reference).sum(0), weights)
         found.append(
             JudgeCheck(
                 judge=judge,
@@ -161,7 +160,7 @@ def swap_judges(
                 second=two,
                 tau=rank_tau(rankings[one], rankings[two]),
                 agreement=rater_agreement(a[moved], b[moved]),
-                interval=kappa_interval(a, b, weights),
+                interval=kappa_interval(label_cells(a, b).sum(0), weights),
                 shifts={
                     model: None if np.isnan(value) else float(value)
                     for model, value in zip(study.models, change, strict=True)
@@ -234,13 +233,6 @@ def judge_named(name: str, base_url: str | None = None) -> Judge:
     from faithshift_data.measure.judges import OpenAIJudge
 
     return OpenAIJudge(name, base_url=base_url)
-
-
-def kappa_interval(
-    first: NDArray[np.int8], second: NDArray[np.int8], weights: NDArray[np.float64]
-) -> Interval | None:
-    """95% interval of the kappa of two raters (M, Q), over questions."""
-    return percentile_interval(kappa_of(weights @ label_cells(first, second).sum(0)))
 
 
 def _validation(agreement: Agreement, span: Interval | None, mark: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.agreement.metrics import Parts
-from faithshift_bench.stats import item_weights, percentile_interval
+from faithshift_bench.stats import exact_interval, item_weights, percentile_interval
 from faithshift_bench.stats.bootstrap import MAX_UNDEFINED
 from faithshift_bench.stats.intervals import Interval
 
@@ -82,6 +82,27 @@ def kappa_of(counts: Floats) -> Floats:
         return np.where(varied, (observed - chance) / (1 - chance), np.nan)
 
 
-def interval(draws: Floats) -> Interval | None:
-    """95% percentile interval; None where over 5% of the draws are undefined."""
-    return percentile_interval(draws)
+def kappa_interval(cells: Floats, weights: Floats) -> Interval | None:
+    """95% interval of a kappa over questions.
+
+    Raters who always (or never) agree do so in every resample, however few they are; the interval
+    is then that of the exact binomial one of their raw agreement, on questions.
+
+    Args:
+        cells: (Q, 4) counts of (0,0), (0,1), (1,0), (1,1) by question.
+        weights: (B, Q) resamples.
+
+    Returns:
+        None where kappa, or more than 5% of its draws, is undefined.
+    """
+    total = cells.sum(0)
+    if np.isnan(kappa_of(total)):
+        return None
+    same = total[0] + total[3]
+    if same not in (0, total.sum()):
+        return percentile_interval(kappa_of(weights @ cells))
+    n = int((cells.sum(1) > 0).sum())
+    low, high = exact_interval(n if same else 0, n) or (0.0, 1.0)
+    p, q = (total[[2, 3]].sum() / total.sum(), total[[1, 3]].sum() / total.sum())
+    chance = float(p * q + (1 - p) * (1 - q))
+    return (low - chance) / (1 - chance), (high - chance) / (1 - chance)

@@ -57,7 +57,7 @@ class Plan:
 
     Attributes:
         settings: after all amendments.
-        source: the study's own preregistration, or "as shipped".
+        source: "as shipped", or the name of the study's own file.
         sha256: of that file, hex; an amendment does not change it.
         amendments: in the order of their file; then what the command line set.
     """
@@ -99,7 +99,7 @@ def read_settings(folder: str | Path | None = None) -> Plan:
     if own.is_file():
         data = own.read_bytes()
         settings = _settings(_parse(data, own), base, own)
-        plan = Plan(settings, str(own), hashlib.sha256(data).hexdigest(), ())
+        plan = Plan(settings, PREREGISTRATION, hashlib.sha256(data).hexdigest(), ())
     if log.is_file():
         for number, entry in enumerate(_entries(_parse(log.read_bytes(), log), log)):
             before = getattr(plan.settings, entry["field"])

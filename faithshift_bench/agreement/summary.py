@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from faithshift_bench.agreement.claims import PROPERTIES
+from faithshift_bench.agreement.health import Share
 from faithshift_bench.agreement.ranking import chance_of_reversal
 from faithshift_bench.agreement.traces import POOLED
 from faithshift_bench.board import figure, span
@@ -45,6 +46,11 @@ def headline_lines(made: Agreements) -> list[str]:
             f"Judges {swap.first} and {swap.second}: tau-b {figure(swap.tau.value)} "
             f"{span(swap.tau.interval)}, kappa {figure(swap.agreement.kappa.value)}."
         )
+    for run in made.repeats:
+        lines.append(
+            f"{run.model}, run {run.run} again: {_share(run.same_answer)} of answers and "
+            f"{_share(run.same_text)} of texts identical."
+        )
     outcomes = ", ".join(
         f"{each.hypothesis.id} {each.outcome}"
         + (" (statistic chosen afterwards)" if each.hypothesis.post_hoc else "")
@@ -54,6 +60,10 @@ def headline_lines(made: Agreements) -> list[str]:
     amended = f", {len(plan.amendments)} changed since" if plan.amendments else ""
     lines.append(f"Settings {plan.source}, sha256 {plan.sha256}{amended}.")
     return lines
+
+
+def _share(share: Share) -> str:
+    return "-" if share.value is None else f"{share.value:.1%} ({share.count} of {share.n})"
 
 
 def claim_toml(made: Agreements) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_bench.agreement.resampling import kappa_of
+from faithshift_bench.agreement.resampling import kappa_interval, kappa_of
 from faithshift_bench.stats import percentile_interval
 from faithshift_bench.stats.agreement import Agreement, rater_agreement
 from faithshift_bench.stats.intervals import Interval
@@ -95,9 +95,7 @@ def trace_agreements(
             x, y = np.where(where, a, -1), np.where(where, b, -1)
             both = (x >= 0) & (y >= 0)
             agreement = rater_agreement(x[where], y[where])
-            defined = agreement.kappa.value is not None
-            draws = kappa_of(weights @ label_cells(x, y).sum(0)) if defined else None
-            span = None if draws is None else percentile_interval(draws)
+            span = kappa_interval(label_cells(x, y).sum(0), weights)
             shares = _faithful(x[both]), _faithful(y[both])
             found.append(TraceAgreement(one, two, over, unit, agreement, span, shares))
     return found

@@ -139,6 +139,8 @@ def test_validation_has_three_outcomes_and_none():
     few = [("yes", "no"), ("no", "yes"), *[("yes", "yes"), ("no", "no")] * 5]
     assert validated(few).reference.kappa.value == pytest.approx(2 / 3)
     assert validated(few).validation == OPEN
+    # Perfect on a handful says little, and no resample of it would show that.
+    assert validated([("yes", "yes"), ("no", "no")] * 3).validation == OPEN
     assert validated([("yes", "yes")] * 50).validation == OPEN  # kappa is undefined
     assert validated([("yes", "")] * 9).validation == UNTESTED
 

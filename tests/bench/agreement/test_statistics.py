@@ -23,6 +23,7 @@ from faithshift_bench.agreement.ranking import (
     reversals,
 )
 from faithshift_bench.agreement.resampling import (
+    kappa_interval,
     kappa_of,
     preference,
     question_weights,
@@ -72,6 +73,19 @@ def test_kappa_is_sklearns(pairs):
     constant = len(set(x)) == 1 or len(set(y)) == 1
     expected = np.nan if constant else cohen_kappa_score(x, y)
     assert kappa_of(counts.astype(float)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_interval_of_a_perfect_kappa_is_that_of_its_raw_agreement():
+    cells = np.zeros((10, 4))
+    cells[:5, 0] = cells[5:, 3] = 1
+    weights = question_weights(10, 100, 0)
+    low, high = kappa_interval(cells, weights)
+    # At even margins kappa is 2 po - 1; Clopper and Pearson's lower end of 10 of 10 is .025**(1/10)
+    assert (low, high) == (pytest.approx(2 * 0.025**0.1 - 1), 1.0)
+    assert kappa_interval(cells[:, [1, 0, 3, 2]], weights) == pytest.approx((-1.0, -low))
+    # The same trace ten times over is no more evidence.
+    assert kappa_interval(10 * cells, weights) == pytest.approx((low, high))
+    assert kappa_interval(np.eye(4)[[0, 0]], weights[:, :2]) is None
 
 
 def test_preference_counts_ties_half():

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faithshift_bench.agreement import read_study
+from faithshift_bench.agreement import agree, read_study
 from faithshift_bench.agreement.conditions import early, is_condition, is_injected, percent_of
+from faithshift_bench.agreement.health import repeats
 from faithshift_bench.agreement.reading import assemble
+from faithshift_bench.agreement.summary import headline_lines
 from faithshift_bench.agreement.table import rows_of
 from faithshift_data.errors import InputError
 from tests.bench.agreement.rows import study, trace
@@ -209,8 +211,6 @@ def test_whatever_the_cells_it_is_a_study_or_one_line(rows):
 
 
 def test_what_is_known_of_a_second_run():
-    from faithshift_bench.agreement.health import repeats
-
     rows = trace("m", "q1", "A", "B", "A") + trace("m", "q2", "A", "C", "A")
     again = [{**row, "run": 1, "reasoning": "so"} for row in rows]
     again[1]["answer"], again[3]["reasoning"] = "C", "or so"
@@ -219,6 +219,10 @@ def test_what_is_known_of_a_second_run():
     (found,) = repeats(made)
     assert (found.same_answer.count, found.same_answer.n) == (4, 6)
     assert (found.same_text.count, found.same_text.n) == (5, 6)
+    lines = headline_lines(agree(made))
+    assert (
+        "m, run 1 again: 66.7% (4 of 6) of answers and 83.3% (5 of 6) of texts identical." in lines
+    )
     # Run 1 is compared and never scored.
     assert made.answers["hinted"].tolist() == study(rows).answers["hinted"].tolist()
     assert made.injections == {"verified": 0, "failed": 0, "unstated": 2}
