@@ -21,7 +21,7 @@ from builders.withhold_command import add_salt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 done, 1 the input was wrong (one line on stderr)."""
+    """Run a command; 0 done, 1 the input was wrong, 130 Ctrl-C (one line on stderr)."""
     parser = argparse.ArgumentParser(prog="python -m builders", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="generate, measure, label and pair traces")
@@ -68,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     try:
         return options.run(options)
+    except KeyboardInterrupt:
+        print("interrupted; what is done is kept: run again to go on", file=sys.stderr)
+        return 130
     except ImportError as error:
         print(f"error: {error}; pip install 'faithshift[build]'", file=sys.stderr)
         return 1

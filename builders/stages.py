@@ -17,8 +17,9 @@ from typing import Any
 from builders.axes import used
 from builders.chunk import BrokenChunk, Chunk, chunk_path, inputs_digest, load
 from builders.items import drawn
+from builders.jobs import Job, pool_of, run
 from builders.package import Made, dropped, errors, package, together
-from builders.pool import BuildError, Job, Pool
+from builders.pool import BuildError, Pool
 from builders.presets import Preset
 from builders.screening import select, summary, yields
 from builders.shards import Shard
@@ -108,7 +109,7 @@ def _make(
         translate(["One."], language)
     asked = drawn(preset)
     items = asked.items
-    with Pool(preset, models, workers) as pool:
+    with pool_of(preset, models, workers) as pool:
         stages = _Stages(preset, models, work_folder(out), shard, pool)
         groups: list[Group] = [(group, {}) for group in _groups(items, preset.screen_chunk)]
         screened, makers = stages.run("screen", groups)
@@ -146,7 +147,7 @@ class _Stages:
             jobs.append(Job(method, path, inputs, (items, taken) if taken else (items,)))
         found = _whole(jobs)
         mine = [job for number, job in enumerate(jobs) if self.shard.takes(number)]
-        self.pool.run([job for job in mine if job.path not in found])
+        run(self.pool, [job for job in mine if job.path not in found])
         found |= _whole([job for job in jobs if job.path not in found])
         missing = [job.path.name for job in jobs if job.path not in found]
         if missing:

@@ -7,10 +7,8 @@ changes a byte of the result on one machine.
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +21,7 @@ from builders.organisms.items import Item, draw_items
 from builders.organisms.packing import pack
 from builders.organisms.preset import OrganismPreset
 from builders.organisms.store import folder_name, read_gate
+from builders.pool import Pool
 from builders.stages import work_folder
 from faithshift_data.atomic import is_free
 
@@ -68,7 +67,7 @@ def build(
     organisms = chosen(preset, tried)
     items = draw(preset, organisms)
     tasks = [partial(make_chunk, each, organisms, items, work) for each in organisms]
-    chunks = list(_run(tasks, workers, [each.writer.model_id for each in organisms]))
+    chunks = _run(tasks, workers, [each.writer.model_id for each in organisms])
     drop_orphans(chunks)
     return pack(preset, organisms, tried, items, chunks, out)
 
@@ -161,14 +160,13 @@ def _trained(family: str, seed: int, models: Path) -> Organism:
     return Organism(family, seed, models / name, gate, train=False)
 
 
-def _run(tasks: Sequence[Callable[[], Any]], workers: int, names: Iterable[str]) -> list[Any]:
+def _run(tasks: Sequence[Callable[[], Any]], workers: int, names: Sequence[str]) -> list[Any]:
     """Results in order; each process computes on one thread. A line on stderr for each."""
-    if workers < 2 or len(tasks) < 2:
-        return [_done(name, task()) for name, task in zip(names, tasks, strict=True)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread) as pool:
-        futures: list[Future[Any]] = [pool.submit(task) for task in tasks]
-        return [_done(name, future.result()) for name, future in zip(names, futures, strict=True)]
+    done: dict[int, Any] = {}
+    with Pool(min(workers, len(tasks)), _one_thread) as pool:
+        for place, result in pool.results(tasks):
+            done[place] = _said(names[place], result)
+    return [done[place] for place in range(len(tasks))]
 
 
 def _one_thread() -> None:
@@ -177,7 +175,7 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _done(name: str, result: Any) -> Any:
+def _said(name: str, result: Any) -> Any:
     if isinstance(result, Chunk):
         print(f"{name}: {len(result.traces)} traces", file=sys.stderr)
     else:
