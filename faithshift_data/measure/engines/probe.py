@@ -29,7 +29,7 @@ INJECTED = (
     "Option ({letter}) is {text}, and ({letter}) fits what is asked. So it is ({letter}). "
     "I choose ({letter}), and the answer must be ({letter})."
 )
-REPLY = Sampling(max_tokens=16)
+REPLY = Sampling(max_tokens=8)
 # Of 9; an engine that drops what is injected reaches 3 at most, one a question.
 ENOUGH = 7
 _TURNS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|assistant|>", "[INST]")
