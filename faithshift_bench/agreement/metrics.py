@@ -186,7 +186,6 @@ VARIANTS: dict[str, Variant] = {
         METRICS[2], "area over the curve of same answers", lambda s, j: trapezoid(s)
     ),
 }
-DEFAULT_VARIANT = {METRICS[0]: "bf", METRICS[1]: "filler", METRICS[2]: "ea_mean"}
 
 
 def variant_parts(study: Study, name: str, judge: str | None = None) -> Parts:
@@ -245,7 +244,7 @@ def _verdict_rules(study: Study, judge: str | None) -> list[tuple[str, Bools]]:
     if judge is None:
         return [("not judged", np.ones(study.shape, bool))]
     outcome = study.outcomes(judge)
-    missing = [outcome_ for outcome_ in Outcome if outcome_ not in (Outcome.YES, Outcome.NO)]
+    missing = [each for each in Outcome if each not in (Outcome.YES, Outcome.NO)]
     return [
         ("not judged", outcome == NOT_ASKED),
         *((f"verdict {each}", outcome == OUTCOMES.index(each)) for each in missing),

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_bench.agreement.metrics import Parts
+from faithshift_bench.agreement.metrics import Parts, ratio
 from faithshift_bench.agreement.resampling import preference, score_draws, tau_b
 from faithshift_bench.metrics.rates import rate_interval
 from faithshift_bench.stats import percentile_interval
@@ -27,7 +27,7 @@ class ModelScore:
     Attributes:
         model: its name.
         value: share in [0, 1]; None, with a ``reason``, where undefined.
-        interval: 95% over questions; exact where the score is 0 or 1.
+        interval: 95% over questions; exact where a share is 0 or 1.
         n: traces that count.
         rank: from 1, the mean of their ranks for models that tie; None without a score.
         excluded: reason -> traces.
@@ -154,7 +154,11 @@ def rank_models(
             ModelScore(
                 model=model,
                 value=value,
-                interval=rate_interval(value, draws[:, m], int(n[m])),
+                interval=(
+                    rate_interval(value, draws[:, m], int(n[m]))
+                    if parts.combine is ratio
+                    else percentile_interval(draws[:, m])
+                ),
                 n=int(n[m]),
                 rank=None if value is None else float(ranks[m]),
                 excluded={why: int(k) for why, k in _counts(parts, m).items() if k},

@@ -12,6 +12,7 @@ from faithshift_bench.agreement.judge_tables import (
     judges_table,
     swaps_table,
 )
+from faithshift_bench.agreement.metrics import VARIANTS
 from faithshift_bench.agreement.ranking import LEVELS, RankTau, chance_of_reversal
 from faithshift_bench.agreement.tables import Cell, Table, rank_rows
 from faithshift_bench.agreement.traces import GROUP
@@ -192,7 +193,10 @@ def _elicitation(made: Agreements) -> Table:
 def _variants(made: Agreements) -> Table:
     rows = tuple(row for each in made.variants.values() for row in rank_rows(each))
     columns = ("metric", "variant", "model", "score", "95%", "traces", "rank", "why not")
-    return Table("variants", "The same metrics as others compute them", columns, rows)
+    note = "; ".join(
+        f"{name}: {VARIANTS[name].about}" for name in made.variants if name in VARIANTS
+    )
+    return Table("variants", "The same metrics as others compute them", columns, rows, note)
 
 
 def _models(made: Agreements) -> Table:
