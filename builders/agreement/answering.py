@@ -10,6 +10,8 @@ from typing import Any
 
 from builders.agreement.asking import block_of, hint_of, injected, injections, messages
 from builders.agreement.preset import AgreementPreset
+from builders.engine import engine_for
+from builders.provenance import version_of
 from builders.sources import Item
 from builders.sources.drawing import draw, items_sha256
 from builders.weights import Weights, load_models
@@ -41,7 +43,7 @@ def answer_all(preset: AgreementPreset, out: Path) -> Path:
 
     Raises:
         InputError: a folder that is there, questions that cannot be drawn or are not the frozen
-            ones, or an engine that cannot be made.
+            ones, or an engine that cannot be made or does not continue injected text.
         ValueError: a model that is not pinned or not here.
     """
     if not is_free(out):
@@ -58,6 +60,7 @@ def answer_all(preset: AgreementPreset, out: Path) -> Path:
     made = {
         "preset": asdict(preset),
         "items_sha256": items_sha256(items),
+        "engine": {"name": preset.engine, "version": version_of(preset.engine)},
         "models": [{"model": each.model_id, "revision": each.revision} for each in weights],
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -101,15 +104,18 @@ def _of_model(
 
 
 def _engine(preset: AgreementPreset, model: Weights) -> Engine:
-    from faithshift_data.measure.engines.registry import make_engine
+    from faithshift_data.measure.engines.probe import refuse_unfit
 
-    return make_engine(preset.engine, model.path, dtype=preset.dtype, **preset.engine_options)
+    engine = engine_for(model, preset.engine, preset.engine_options, preset.dtype)
+    refuse_unfit(engine)
+    return engine
 
 
 def _key(preset: AgreementPreset, model: Weights, batch: Sequence[Item]) -> str:
     around = {"name", "version", "models", "wanted_models", "items", "items_sha256", "sources"}
     settings = {key: value for key, value in asdict(preset).items() if key not in around}
-    return json_sha256([settings, model.revision, [asdict(item) for item in batch]])
+    writer = version_of(preset.engine)
+    return json_sha256([settings, writer, model.revision, [asdict(item) for item in batch]])
 
 
 def ask(preset: AgreementPreset, engine: Engine, name: str, items: Sequence[Item]) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from builders import model as module
+from builders import engine as module
 from builders.measuring import line_after
 from builders.model import Model
 from builders.presets import load_preset
