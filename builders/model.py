@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from builders.engine import engine_for
 from builders.presets import Preset
 from builders.weights import Weights
 from faithshift_data.measure.engines import Engine
-from faithshift_data.measure.engines.registry import make_engine
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.shared_prefix import Prompts
 
@@ -30,17 +30,9 @@ class Model:
 
     @cached_property
     def writer(self) -> Engine:
-        """Generates reasonings; sampling hides what low precision does to them.
-
-        An endpoint is asked for the model under its own name, or under ``model`` of the options.
-        """
-        name, options = self.preset.engine, dict(self.preset.engine_options)
-        if name == "openai":
-            asked = options.pop("model", self.weights.model_id)
-            return make_engine(name, asked, **{"tokenizer": str(self.weights.path), **options})
-        return make_engine(
-            name, self.weights.path, **{"dtype": self.preset.writer_dtype, **options}
-        )
+        """Generates reasonings; sampling hides what low precision does to them."""
+        preset = self.preset
+        return engine_for(self.weights, preset.engine, preset.engine_options, preset.writer_dtype)
 
     @cached_property
     def reader(self) -> TransformersEngine:
