@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from builders.engine import engine_for
 from builders.presets import Preset
 from builders.weights import Weights
-from faithshift_data.measure.engines import Engine
+from faithshift_data.measure.engines import Completion, Engine, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.shared_prefix import Prompts
 
@@ -45,6 +46,15 @@ class Model:
     def prompts(self) -> Prompts:
         """What the reader has read of the prompts of a chunk."""
         return Prompts(self.reader)
+
+    def write(
+        self, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling
+    ) -> list[Completion]:
+        """Let the writer continue prompts; what the reader will read of them is read once."""
+        alike = self.preset.writer_dtype == self.preset.reader_dtype
+        if alike and isinstance(self.writer, TransformersEngine):
+            return self.writer.complete(prompts, seeds, sampling, known=self.prompts)
+        return self.writer.complete(prompts, seeds, sampling)
 
     def forget(self) -> None:
         """Read every prompt anew, so that a chunk's bytes do not hang on the one before it."""

@@ -52,7 +52,7 @@ def write(drafts: Iterable[Draft], attempt: int) -> Iterator[tuple[Draft, int]]:
         preset = model.preset
         sampling = Sampling(max_tokens, preset.temperature, preset.top_p, STOP)
         seeds = [generation_seed(draft.row["trace_id"], attempt) for draft in batch]
-        done = model.writer.complete([draft.row["prompt"] for draft in batch], seeds, sampling)
+        done = model.write([draft.row["prompt"] for draft in batch], seeds, sampling)
         for draft, seed, completion in zip(batch, seeds, done, strict=True):
             text, cut = reasoning_in(completion, draft.row["prompt"])
             fill(draft.row, whole_steps(text, cut), truncated=cut)

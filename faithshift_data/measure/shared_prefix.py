@@ -21,7 +21,8 @@ from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 
 PASS = 24
-MOST_PROMPTS = 16
+# Of prompts that are remembered: some hundred of a small model.
+MOST_BYTES = 2**29
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,17 @@ class Reading:
     Attributes:
         ids: its T tokens.
         cache: keys and values of every layer.
+        logits: (1, vocabulary), of the next token; None where they were not asked for.
     """
 
     ids: list[int]
     cache: Any
+    logits: torch.Tensor | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What its cache takes."""
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.cache.layers)
 
     def shared(self, ids: list[int]) -> int:
         """How many first tokens a text shares with it; the text's last one is always new."""
@@ -47,6 +55,18 @@ class Reading:
         cache.layers = [copy(layer) for layer in cache.layers]
         cache.crop(length - len(self.ids))
         return cache
+
+    def row(self) -> Rows:
+        """A row that goes on from it; the reading stays as it is.
+
+        Raises:
+            ValueError: it has no logits.
+        """
+        if self.logits is None:
+            raise ValueError("a reading without logits cannot be continued")
+        length = len(self.ids)
+        mask = torch.ones((1, length), dtype=torch.long)
+        return Rows(self.upto(length), mask, torch.tensor([[length - 1]]), self.logits)
 
 
 @torch.inference_mode()
@@ -69,16 +89,28 @@ class Prompts:
         self._known: list[Reading] = []
 
     def reading(self, prompt: str) -> Reading:
-        """The prompt's, made from the remembered one that shares most with it."""
+        """The prompt's, with logits, made from the remembered one that shares most with it."""
         ids = self._engine.ids(prompt)
         same = next((known for known in self._known if known.ids == ids), None)
         if same is None:
-            near = max(self._known, key=lambda known: known.shared(ids), default=None)
-            same = read(self._engine, prompt, near)
+            same = self._read(ids)
         else:
             self._known.remove(same)
-        self._known = [*self._known, same][-MOST_PROMPTS:]
+        self._known.append(same)
+        while len(self._known) > 1 and sum(each.nbytes for each in self._known) > MOST_BYTES:
+            del self._known[0]
         return same
+
+    @torch.inference_mode()
+    def _read(self, ids: list[int]) -> Reading:
+        near = max(self._known, key=lambda known: known.shared(ids), default=None)
+        keep = near.shared(ids) if near else 0
+        config = self._engine.model.config
+        cache = near.upto(keep) if near and keep else DynamicCache(config=config)
+        mask = torch.ones((1, len(ids)), dtype=torch.long)
+        position = torch.arange(keep, len(ids))[None]
+        rows = forward(self._engine, cache, torch.tensor([ids[keep:]]), mask, position)
+        return Reading(ids, rows.cache, rows.logits)
 
 
 def continue_from(

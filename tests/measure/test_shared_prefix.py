@@ -7,7 +7,6 @@ import torch
 
 from faithshift_data.measure.engines import Sampling
 from faithshift_data.measure.shared_prefix import (
-    MOST_PROMPTS,
     Prompts,
     continue_from,
     read,
@@ -91,14 +90,27 @@ def test_what_prompts_share_is_read_once(engine) -> None:
     assert seen == [(1, 4), (1, 2), (1, 1)]
 
 
-def test_prompts_that_were_not_used_for_long_are_forgotten(engine) -> None:
+def test_prompts_that_were_not_used_for_long_are_forgotten(engine, monkeypatch) -> None:
     prompts = Prompts(engine)
-    for number in range(MOST_PROMPTS):
-        prompts.reading(f"{number:02d}")
-        prompts.reading("00")
+    size = prompts.reading("00").nbytes
+    monkeypatch.setattr("faithshift_data.measure.shared_prefix.MOST_BYTES", 3 * size)
+    for text in ("01", "02", "00", "03"):
+        prompts.reading(text)
     with passes(engine) as seen:
-        prompts.reading("00")
+        for text in ("02", "00", "03"):
+            prompts.reading(text)
+        assert not seen
         prompts.reading("01")
-        prompts.reading("more")
-        prompts.reading("02")
-    assert len(seen) == 2, "02 was the one to go"
+    assert seen == [(1, 1)]
+
+
+@pytest.mark.parametrize("sampling", [Sampling(7), Sampling(7, 1.0, 0.9, stop=("e", "a"))])
+def test_prompts_that_are_known_are_not_read_again(any_engine, sampling: Sampling) -> None:
+    texts = [BASE, BASE[:30], BASE[:30] + " Else.", "What?", BASE]
+    seeds = range(len(texts))
+    known = Prompts(any_engine)
+    expected = any_engine.complete(texts, seeds, sampling)
+    for _ in range(2):
+        with passes(any_engine) as seen:
+            assert any_engine.complete(texts, seeds, sampling, known=known) == expected
+    assert all(width == 1 for _, width in seen), "the second time nothing but new tokens"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
@@ -14,6 +14,9 @@ from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.stopping import cut
 from faithshift_data.measure.engines.tokens import Tokenized
+
+if TYPE_CHECKING:
+    from faithshift_data.measure.shared_prefix import Prompts
 
 # A stop string lies within so many tokens.
 STOP_TOKENS = 12
@@ -76,17 +79,32 @@ class TransformersEngine(Tokenized):
 
     @torch.inference_mode()
     def complete(
-        self, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling
+        self,
+        prompts: Sequence[str],
+        seeds: Sequence[int],
+        sampling: Sampling,
+        known: Prompts | None = None,
     ) -> list[Completion]:
-        """Continue raw prompts. Rows are batched by length and returned in their own order."""
+        """Continue raw prompts. Rows are batched by length and returned in their own order.
+
+        Args:
+            prompts: raw text.
+            seeds: one a prompt.
+            sampling: how tokens are drawn.
+            known: what an engine with the same weights and arithmetic has read of prompts.
+        """
         encoded = [self.ids(prompt) for prompt in prompts]
         order = sorted(range(len(prompts)), key=lambda i: (len(encoded[i]), i))
         results: list[Completion | None] = [None] * len(prompts)
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
+            if known is None:
+                parts = [self._read([encoded[i] for i in rows])]
+            else:
+                parts = [known.reading(prompts[i]).row() for i in rows]
             done = decode(
                 self,
-                [self._read([encoded[i] for i in rows])],
+                parts,
                 sampling,
                 seeds=[seeds[i] for i in rows],
                 prompts=[prompts[i] for i in rows],
