@@ -1,4 +1,4 @@
-"""A build that is killed again and again ends as one that never was."""
+"""A build that is killed or interrupted again and again ends as one that never was."""
 
 from __future__ import annotations
 
@@ -39,17 +39,21 @@ def _state(work: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_killed_at_five_random_points_and_resumed(tmp_path: Path) -> None:
+def test_ended_at_five_random_points_and_resumed(tmp_path: Path) -> None:
     preset = str(write_tiny_preset(tmp_path))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED, __name__])
     rng = random.Random(20261130)
     out, log = tmp_path / "out", tmp_path / "log.txt"
     work = work_folder(out)
-    for _ in range(KILLS):
+    for number in range(KILLS):
+        kind = signal.SIGINT if number % 2 else signal.SIGKILL
         before, delay = _state(work), rng.uniform(0, 0.15)
         # Six of the eight chunks at most, so that there is something left to kill.
         more = min(rng.choice((0, 1, 2)), 6 - len(before))
+        if kind == signal.SIGINT:
+            # A build has begun, and not only the command.
+            more = max(more, 1)
         process = context.Process(target=_build, args=(preset, str(out), 2, str(log)))
         process.start()
         deadline = time.monotonic() + 300
@@ -58,9 +62,9 @@ def test_killed_at_five_random_points_and_resumed(tmp_path: Path) -> None:
             time.sleep(0.002)
         time.sleep(delay)
         assert process.is_alive(), log.read_text()
-        os.killpg(process.pid, signal.SIGKILL)
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
+        os.killpg(process.pid, kind)
+        process.join(60)
+        assert process.exitcode == (130 if kind == signal.SIGINT else -signal.SIGKILL)
         assert before <= _state(work) and not out.exists()
     assert 0 < len(_state(work)) < CHUNKS
     resumed = context.Process(target=_build, args=(preset, str(out), 2, str(log)))
