@@ -57,7 +57,7 @@ def write(drafts: Iterable[Draft], attempt: int) -> Iterator[tuple[Draft, int]]:
             text, cut = reasoning_in(completion, draft.row["prompt"])
             fill(draft.row, whole_steps(text, cut), truncated=cut)
             draft.row["generation"] = generation_of(model.writer, seed, sampling)
-            yield draft, completion.n_tokens
+            yield draft, completion.n_tokens or 0
 
 
 def reasoning_in(completion: Completion, prompt: str) -> tuple[str, bool]:
