@@ -22,6 +22,8 @@ def lacking(preset: Preset) -> Iterator[str]:
     """One line for each model, program or device that is not here."""
     yield from model_faults(preset.models)
     yield from place_faults(preset.engine)
+    if preset.engine == "vllm":
+        yield "reader: it reads on the processor, while the hours of reading are those of a GPU"
     axes = used(preset.without, second=False, language=preset.language)
     for language in sorted({axis.language for axis in axes.values()} - {"en"}):
         try:

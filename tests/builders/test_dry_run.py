@@ -91,6 +91,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "device: no GPU here",
         "language axis: nothing translates into tr: Helsinki-NLP/opus-mt-tc-big-en-tr: not in",
         "api_models: an endpoint and a key",
+        "reader: it reads on the processor",
     ):
         assert said in named
     assert any("this question is a generated one" in line for line in lines)
