@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from faithshift_data.answers import ExtractedAnswer, extract_answer
 from faithshift_data.errors import InputError
@@ -150,7 +150,7 @@ def force_all(engine: TransformersEngine, asked: Sequence[Asked]) -> list[Forced
     said: dict[int, list[Completion]] = {}
     for kind, sampling in SAMPLING.items():
         places = [place for place, each in enumerate(asked) if each.answer_kind == kind]
-        read = [(asked[place].reading, texts[place]) for place in places]
+        read = [(cast("Reading", asked[place].reading), texts[place]) for place in places]
         said |= zip(places, continue_all(engine, read, sampling), strict=True)
     return [
         conclude(engine, each, plans[place], texts[place], said[place])
@@ -180,7 +180,7 @@ def conclude(
     if asked.reading is not None:
         from faithshift_data.measure.shared_prefix import tokens_read
 
-        read, requested = tokens_read(engine, asked.reading, texts)
+        read, requested = tokens_read(cast("TransformersEngine", engine), asked.reading, texts)
         computed = len(asked.reading.ids) + read
     return Forced(
         own.value,

@@ -166,7 +166,7 @@ def _asked(question: Row, model: LocalModel | TextModel) -> list[Row]:
 def _rendered(lines: Sequence[str], model: LocalModel | TextModel) -> str:
     """The message in the chat template of a model that has one, else with a line break."""
     message = "\n".join(lines)
-    if getattr(getattr(model.engine, "tokenizer", None), "chat_template", None):
+    if getattr(model.engine.tokenizer, "chat_template", None):
         return model.chat(message)
     return f"{model.engine.begins()}{message}\n"
 

@@ -23,7 +23,7 @@ NAMES = {
 
 def summarise(
     folder: Path,
-    model: Mapping[str, str],
+    model: Mapping[str, str | None],
     traces: Sequence[Row],
     found: Mapping[str, tuple[Row, Any]],
     reasons: Mapping[str, int],

@@ -78,7 +78,7 @@ class TextModel:
         Raises:
             InputError: no tokenizer with a template, or a template that fails.
         """
-        if not getattr(getattr(self.engine, "tokenizer", None), "chat_template", None):
+        if not getattr(self.engine.tokenizer, "chat_template", None):
             message = "needs a tokenizer with a chat template"
             raise InputError(message, file=self.path, field="--chat")
         try:

@@ -77,6 +77,7 @@ class Engine(Protocol):
 
     Attributes:
         name, version: of the library, or of the protocol that an endpoint speaks.
+        tokenizer: of the Hugging Face kind; None behind an endpoint that shows none.
         white_box: whether states are read and prefixes shared. A black box gives answers alone,
             and what they do not show stays null.
     """
@@ -84,6 +85,7 @@ class Engine(Protocol):
     name: str
     version: str
     white_box: bool
+    tokenizer: Any
 
     def complete(
         self, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling

@@ -146,7 +146,7 @@ def _prompts(engine: Engine) -> Iterator[_Asked]:
 
 def _begin(engine: Engine, message: str) -> str:
     """All that stands before the reasoning; the block of a model that thinks is opened."""
-    template = getattr(getattr(engine, "tokenizer", None), "chat_template", None)
+    template = getattr(engine.tokenizer, "chat_template", None)
     if not template:
         return f"{engine.begins()}{message}\n"
     rendered = engine.render(message)
@@ -158,7 +158,7 @@ def _read(
     engine: Engine, asked: _Asked, count: int | None, tokens: list[str] | None
 ) -> tuple[bool | None, bool | None]:
     """Whether the injected text was read, and whether BOS stands as it should."""
-    known = getattr(engine, "tokenizer", None) is not None
+    known = engine.tokenizer is not None
     own = len(engine.ids(asked.prompt)) if known else None
     in_prompt = one_bos = None
     added = count - own if count is not None and own is not None else None
@@ -170,9 +170,9 @@ def _read(
     begins = engine.begins() or (getattr(engine.tokenizer, "bos_token", None) if known else "")
     if tokens is not None and not known:
         one_bos = tokens[:1] != tokens[1:2]
-    elif known and (tokens is not None or added in (0, 1)):
-        stands = asked.prompt.startswith(begins) if begins else False
-        leading = _leading(tokens, begins) if tokens is not None else stands + added
+    elif tokens is not None or added in (0, 1):
+        stands = bool(begins) and asked.prompt.startswith(begins)
+        leading = _leading(tokens, begins) if tokens is not None else stands + (added or 0)
         one_bos = leading == 1 if engine.begins() else leading <= 1
     return in_prompt, one_bos
 
