@@ -10,6 +10,7 @@ import typer
 from faithshift_bench.commands.common import Data, Json, print_json
 from faithshift_bench.commands.detect import Load, Param
 from faithshift_bench.commands.epochs import Epochs
+from faithshift_data.errors import InputError
 
 NUMBERS, PICTURE = "explanation.json", "explanation.png"
 
@@ -19,6 +20,9 @@ def explain(
     trace: Annotated[str, typer.Option(help="The id of a trace.")],
     data: Data = "mini",
     load: Load = None,
+    fit_on: Annotated[
+        str | None, typer.Option(help="Another dataset to fit on, instead of --data.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Of the training; with --load the first that is there.")
     ] = None,
@@ -36,6 +40,7 @@ def explain(
     """
     import faithshift_data as fd
     from faithshift_bench.explain.explanation import explain as take_apart
+    from faithshift_bench.explain.explanation import find_trace
     from faithshift_bench.explain.fitted import fitted_detector
     from faithshift_bench.explain.text import render
     from faithshift_bench.options import parse_params
@@ -43,12 +48,16 @@ def explain(
     from faithshift_data.atomic import canonical_json, write_text
 
     dataset = fd.open(data)
+    find_trace(dataset, trace)
+    if load is not None and fit_on is not None:
+        message = "a saved detector is as it was fitted"
+        raise InputError(message, field="--fit-on", expected="nothing beside --load")
     if output is not None:
         spare({"-o": output / NUMBERS}, files_of(dataset))
     epochs = Epochs()
     detector = fitted_detector(
         name,
-        dataset,
+        dataset if fit_on is None else fd.open(fit_on),
         load=load,
         seed=seed,
         params=parse_params(param or []),

@@ -34,7 +34,10 @@ def study_detectors(
     alpha: Alpha = 0.25,
     delta: Delta = 0.05,
 ) -> None:
-    """Every detector on one dataset, as CSV, Markdown and JSON; goes on where it was stopped."""
+    """Every detector on one dataset, as CSV, Markdown and JSON; goes on where it was stopped.
+
+    What cannot be run is a row with the reason; if that is all, the exit status is 1.
+    """
     import faithshift_data as fd
     from faithshift_bench.options import parse_seeds
     from faithshift_bench.studies.detectors import Plan
@@ -55,3 +58,5 @@ def study_detectors(
     epochs = Epochs()
     found = run(dataset, output, plan, progress=epochs.say, watch=epochs.watch)
     print(markdown(found))
+    if all(row["failed"] for row in found["rows"]):
+        raise typer.Exit(1)

@@ -93,7 +93,7 @@ def explain(detector: Detector, data: FaithShift, trace_id: str) -> Explanation:
     """
     from faithshift_bench.detectors.saved import fitting_views
 
-    split, steps = _find(data, trace_id)
+    split, steps = find_trace(data, trace_id)
     view = data.view(split, needs=detector.needs, only=(trace_id,))
     if len(view) == 0:
         message = "has no descriptors: it could not be measured"
@@ -124,8 +124,12 @@ def explain(detector: Detector, data: FaithShift, trace_id: str) -> Explanation:
     )
 
 
-def _find(data: FaithShift, trace_id: str) -> tuple[str, Sequence[str]]:
-    """The split of a trace, and its steps."""
+def find_trace(data: FaithShift, trace_id: str) -> tuple[str, Sequence[str]]:
+    """The split of a trace, and its steps.
+
+    Raises:
+        InputError: no such trace.
+    """
     import pyarrow.compute as pc
 
     for split in SPLITS:

@@ -142,7 +142,22 @@ def test_a_saved_detector_is_explained_as_it_is(run, kept, detectors, data, synt
 def test_an_unknown_trace_is_one_line(run, synthetic):
     code, out, err = run("explain", "length_only", "--data", synthetic, "--trace", "t-0")
     assert (code, out) == (1, "")
-    assert err.splitlines()[-1].startswith("faithshift: synthetic, field trace: no such trace")
+    # Nothing was fitted before.
+    assert err.startswith("faithshift: synthetic, field trace: no such trace")
+
+
+def test_traces_without_labels_are_explained_by_what_others_taught(run, synthetic, tmp_path):
+    trace = {"question": "How many?", "prompt": "How many?", "answer": "4", "reasoning": "2 + 2."}
+    folder = fd.write(tmp_path / "own", [trace])
+    own = fd.open(folder).table("traces")["trace_id"][0].as_py()
+    argv = ("explain", "length_only", "--data", folder, "--trace", own)
+    code, out, _ = run(*argv, "--fit-on", synthetic, "--json")
+    assert code == 0 and {part["channel"] for part in json.loads(out)["parts"]} == {
+        "characters",
+        "steps",
+    }
+    code, _, err = run(*argv, "--fit-on", synthetic, "--load", tmp_path)
+    assert code == 1 and "expected nothing beside --load" in err
 
 
 def test_without_matplotlib_there_is_a_line_and_nothing_else(

@@ -143,6 +143,7 @@ def test_the_command_prints_the_table(run, synthetic, tmp_path):
     code, out, err = run(*argv, "--detectors", "constant,odd")
     assert code == 0
     assert "| constant | 0.000" in out and "odd: left out: RuntimeError: no luck" in err
+    assert run(*argv, "--detectors", "odd")[0] == 1
     code, _, err = run("study", "detectors", "--data", synthetic, "-o", synthetic, "--seeds", "0")
     assert code == 1 and "would lie among the dataset's files" in err
 
