@@ -21,7 +21,7 @@ from builders.presets import Preset
 from builders.provenance import environment
 from builders.screening import place
 from builders.sources import Item
-from builders.sources.drawing import items_sha256, origins
+from builders.sources.drawing import origins
 from builders.translate import MODELS
 from builders.weights import Weights
 from cards import dataset_card
@@ -123,7 +123,6 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "audit": {"rules": audit_counts(pairs)},
         "seeds": {
             "items": None if preset.secret else preset.item_seed,
-            **({"items_sha256": items_sha256(made.kept)} if preset.sources else {}),
             "pilot": preset.pilot_seed,
             "attempts": preset.attempts,
             "generation": "first 31 bits of sha256(trace_id/generate), of a later attempt k of "

@@ -24,6 +24,7 @@ from builders.presets import Preset
 from builders.screening import select, summary, yields
 from builders.shards import Shard
 from builders.sources import Item
+from builders.sources.drawing import items_sha256
 from builders.translate import translate
 from builders.weights import Weights
 
@@ -123,7 +124,9 @@ def _make(
             for group in _groups(kept, preset.build_chunk)
         ]
         built, more = stages.run("build", groups)
-    screening = summary(items, seen, kept) | ({"sources": asked.ledger} if asked.ledger else {})
+    screening = summary(items, seen, kept)
+    if asked.ledger:
+        screening |= {"sources": asked.ledger, "items_sha256": items_sha256(items)}
     return Made(kept, screened, built, screening, (*makers, *more))
 
 

@@ -95,3 +95,4 @@ def test_two_models_from_questions_to_a_sound_folder(
         "openai/gsm8k, split test, a local copy"
     ]
     assert data.manifest.screening["sources"]["gsm8k"]["rows"] == 2
+    assert len(data.manifest.screening["items_sha256"]) == 64
