@@ -47,6 +47,10 @@ def measure(
     probe: Annotated[
         bool, typer.Option("--probe", help="Only find out whether injected text is continued.")
     ] = False,
+    rollout: Annotated[
+        bool,
+        typer.Option("--rollout", help="Also attention rollout, for the detector attribution."),
+    ] = False,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
     limit: Annotated[int | None, typer.Option(help="Measure so many traces at most.")] = None,
     max_tokens: Annotated[int, typer.Option(help="Longest reply, with --generate.")] = 1024,
@@ -58,14 +62,13 @@ def measure(
     from faithshift_data.measure.run import measure_folder
     from faithshift_data.measure.text_model import open_model
 
-    given = {"engine": engine, "url": url, "tokenizer": tokenizer}
-    if probe:
-        return _probe(open_model(model, dtype=dtype, **given), as_json)
-    if folder is None:
+    if folder is None and not probe:
         raise typer.BadParameter("give the folder to measure, or --probe", param_hint="DIR")
     line = None if answer_line is None else answer_line.replace("\\n", "\n")
-    settings = Settings(probes, label_probes, line, chat, limit)
-    loaded = open_model(model, dtype=dtype, **given)
+    settings = Settings(probes, label_probes, line, chat, limit, rollout)
+    loaded = open_model(model, engine=engine, dtype=dtype, url=url, tokenizer=tokenizer)
+    if probe or folder is None:
+        return _probe(loaded, as_json)
     shown: dict[str, Any] = {"progress": above_bar, "bar": bar}
     if generate is not None:
         from faithshift_data.measure.generate import generate as write_traces

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faithshift_data.measure.spans import BLOCKS
+
 if TYPE_CHECKING:
     from faithshift_data.measure.recorder import Trajectory
 
@@ -38,21 +40,24 @@ class Descriptors:
         psi: float16 (n_steps, 32), n_steps at most 16, channels as in ``CHANNELS``.
         state: float16 (d,), the state ``final_norm`` averaged over the reasoning's tokens.
         scalars: float16 (4,), as in ``SCALARS``.
+        rollout: float16 (4,), shares of attention rollout on ``BLOCKS``; None where not measured.
     """
 
     psi: np.ndarray
     state: np.ndarray
     scalars: np.ndarray
+    rollout: np.ndarray | None = None
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """All three by name, as they are stored."""
-        return {"psi": self.psi, "state": self.state, "scalars": self.scalars}
+        """What there is by name, as it is stored."""
+        arrays = {"psi": self.psi, "state": self.state, "scalars": self.scalars}
+        return arrays if self.rollout is None else {**arrays, "rollout": self.rollout}
 
 
 def manifest_entries(arrays: Mapping[str, np.ndarray]) -> dict[str, dict[str, Any]]:
     """The manifest's ``descriptors``, from what one trace has; empty without any."""
-    channels = {"psi": CHANNELS, "scalars": SCALARS}
+    channels = {"psi": CHANNELS, "scalars": SCALARS, "rollout": BLOCKS}
     return {
         name: {
             "resolution": "step" if name == "psi" else "trace",

@@ -8,7 +8,9 @@ are not described, and an answer is not in the text that is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from faithshift_data.measure.descriptors import CHANNELS, SCALARS, Descriptors, reduce
 from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -29,6 +31,7 @@ class Observation:
         trajectory: the numbers a layer and token.
         columns: first token of a candidate answer -> its column in the lens.
         engine: what made it.
+        rollout: float32 (4,), shares of the attention rollout on the blocks; None: not asked for.
     """
 
     reading: Reading
@@ -36,6 +39,7 @@ class Observation:
     trajectory: Trajectory
     columns: dict[int, int]
     engine: TransformersEngine
+    rollout: np.ndarray | None = None
 
     def descriptors(
         self, answer: str | None, *, scale: str = "sqrt_d", stability: str = "tv"
@@ -57,7 +61,9 @@ class Observation:
         if column is None:
             raise ValueError(f"answer {answer!r} begins as no candidate does")
         steps = [(a - self.spans.first, b - self.spans.first) for a, b in self.spans.steps]
-        return reduce(self.trajectory, steps, column, scale=scale, stability=stability)
+        made = reduce(self.trajectory, steps, column, scale=scale, stability=stability)
+        rolled = None if self.rollout is None else self.rollout.astype(np.float16)
+        return replace(made, rollout=rolled)
 
 
 def observe(
@@ -69,6 +75,7 @@ def observe(
     cue: str = "",
     candidates: Sequence[str] = (),
     start: Reading | None = None,
+    rollout: bool = False,
 ) -> Observation:
     """Pass once over ``prompt + "".join(steps)``.
 
@@ -80,6 +87,7 @@ def observe(
         cue: the same; where both claim a token, it belongs to the cue.
         candidates: texts an answer can begin with, such as letters or digits.
         start: a reading of the prompt or of its first part, which is then not read again.
+        rollout: also roll out the attention; the prompt is then read in any case.
 
     Raises:
         ValueError: no token falls into the reasoning, the prompt does not hold question or cue,
@@ -89,8 +97,10 @@ def observe(
     tokens = dict.fromkeys(first_token(engine, text) for text in candidates)
     columns = {token: column for column, token in enumerate(tokens)}
     rows = engine.model.get_output_embeddings().weight[list(columns)].detach()
-    (trajectory,), cache = teacher_force(engine, [Recorder(spans, rows)], start=start)
-    return Observation(Reading(spans.ids, cache), spans, trajectory, columns, engine)
+    recorder = Recorder(spans, rows, rollout=rollout)
+    (trajectory,), cache = teacher_force(engine, [recorder], start=None if rollout else start)
+    rolled = recorder.rollout.shares() if recorder.rollout else None
+    return Observation(Reading(spans.ids, cache), spans, trajectory, columns, engine, rolled)
 
 
 def describe(

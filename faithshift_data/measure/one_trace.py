@@ -45,6 +45,7 @@ class Settings:
             after the closing delimiter where the prompt leaves a reasoning block open.
         chat: a prompt is a user message, and is read in the model's chat template.
         limit: measure so many traces, the first by trace_id; None: all.
+        rollout: also store the descriptor ``rollout``.
     """
 
     probes: str = "full"
@@ -52,6 +53,7 @@ class Settings:
     answer_line: str | None = None
     chat: bool = False
     limit: int | None = None
+    rollout: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an unknown set of probes, and a limit under 1."""
@@ -78,7 +80,8 @@ def measure_trace(row: Mapping[str, Any], model: LocalModel, settings: Settings)
     Returns:
         ``interventions``, and ``restated``: whether the model, asked after the reasoning as
         shown, gives the trace's answer (None: it gives none); and the descriptors ``psi``,
-        ``state`` and ``scalars``. None if the trace is longer than the model's context.
+        ``state``, ``scalars`` and, if asked for, ``rollout``. None if the trace is longer than the
+        model's context.
 
     Raises:
         ValueError: the reasoning has no token, a descriptor does not fit float16, or the model is
@@ -99,6 +102,7 @@ def measure_trace(row: Mapping[str, Any], model: LocalModel, settings: Settings)
         question=row["question"] if row["question"] in prompt else "",
         cue=cue if cue in prompt else "",
         candidates=(row["answer"],),
+        rollout=settings.rollout,
     )
     made = seen.descriptors(row["answer"])
     return values_of(force(engine, seen.reading, **about)), made.arrays
@@ -169,6 +173,7 @@ def how_of(model: LocalModel | TextModel, settings: Settings) -> dict[str, Any]:
         "chat_template": settings.chat,
         "code_version": CODE_VERSION,
         "versions": model.versions,
+        **({"rollout": True} if settings.rollout else {}),
     }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from faithshift_data.measure.anatomy import anatomy, listening
+from faithshift_data.measure.rollout import Rollout
 from faithshift_data.measure.spans import Spans
 
 if TYPE_CHECKING:
@@ -50,13 +51,15 @@ class Trajectory:
 class Recorder:
     """Reduces the states and attention weights of one trace as they appear."""
 
-    def __init__(self, spans: Spans, rows: torch.Tensor) -> None:
+    def __init__(self, spans: Spans, rows: torch.Tensor, *, rollout: bool = False) -> None:
         """Prepare the masks.
 
         Args:
             spans: the trace's tokens.
             rows: (candidates, d), unembedding rows.
+            rollout: also roll out the attention, for which the pass must see all T tokens.
         """
+        self.rollout = Rollout(spans.blocks) if rollout else None
         self.ids, self.first = spans.ids, spans.first
         self.rows = torch.nn.functional.normalize(rows.float(), dim=-1).T
         self.n = len(self.ids) - self.first
@@ -82,6 +85,8 @@ class Recorder:
 
     def see_attention(self, weights: torch.Tensor) -> None:
         """Take the next block's attention weights (heads, t, T) of the last t tokens."""
+        if self.rollout is not None:
+            self.rollout.see(weights)
         seen = weights[:, -self.n :].mean(dim=0, dtype=torch.float32)
         near = seen * self.near
         mass = torch.cat([(seen - near) @ self.blocks, near.sum(dim=1, keepdim=True)], dim=1)

@@ -8,11 +8,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.detectors import run_detector
+from faithshift_bench.detectors import load_detector, run_detector
+from faithshift_data.errors import InputError
 from faithshift_data.measure import run as measuring
 from tests.answering_model import write_answering_model
 from tests.synthetic import write_synthetic
@@ -308,6 +310,28 @@ def test_a_limit_and_a_new_folder(run, model, measured, tmp_path):
     assert fd.check(out) == []
     assert fd.open(out).trajectories.trace_ids == ["flower-base", "flower-cued"]
     assert digests(measured) == before
+
+
+def test_rollout_is_stored_if_asked_for_and_read_by_its_detector(run, model, measured, tmp_path):
+    out = tmp_path / "new"
+    words = ("--probes", "subset", "--rollout", "--limit", 3, "-o", out)
+    assert run("measure", measured, "--model", model, *words)[0] == 0
+    assert fd.check(out) == []
+    data = fd.open(out)
+    info = data.manifest.descriptors["rollout"]
+    assert (info.resolution, info.shape) == ("trace", (4,))
+    assert info.channels == ("question", "cue", "instruction", "reasoning")
+    stored = data.trajectories.get("rollout", ["flower-base", "flower-cued"])
+    assert np.array(stored).sum(axis=1) == pytest.approx([1, 1], abs=2e-3)
+    assert stored[0][1] == 0 < stored[1][1]
+    detector = load_detector("attribution", variant="rollout")
+    views = {
+        name: fd.open(name).view("train", needs=detector.needs, only=data.trajectories.trace_ids)
+        for name in (out, measured)
+    }
+    assert np.array_equal(detector.features(views[out]), views[out].rollout)
+    with pytest.raises(InputError, match="faithshift measure --rollout"):
+        detector.features(views[measured])
 
 
 def test_label_probes_are_kept_from_detectors_and_replaced(run, model, tmp_path):

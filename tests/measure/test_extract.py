@@ -172,6 +172,24 @@ def test_equal_to_the_equations(any_engine, scale: str, stability: str) -> None:
     np.testing.assert_allclose(found.scalars, scalars, rtol=6e-4, atol=1e-5)
 
 
+def test_rollout_is_the_dense_one_and_only_there_if_asked_for(any_engine) -> None:
+    asked = {"question": QUESTION, "cue": CUE, "candidates": DIGITS}
+    seen = observe(any_engine, PROMPT, STEPS, **asked, rollout=True)
+    dense = np.eye(len(any_engine.ids(TEXT)))
+    for layer in plain(any_engine, TEXT, ANSWER).attentions:
+        dense = (layer.mean(axis=0) + np.eye(len(dense))) / 2 @ dense
+    expected = dense[-1] @ seen.spans.blocks
+    np.testing.assert_allclose(seen.rollout, expected / expected.sum(), atol=1e-5)
+    assert (seen.descriptors(ANSWER).arrays["rollout"] > 0).all()
+    started = observe(
+        any_engine, PROMPT, STEPS, **asked, rollout=True, start=read(any_engine, PROMPT)
+    )
+    np.testing.assert_array_equal(started.rollout, seen.rollout)
+    without = observe(any_engine, PROMPT, STEPS, **asked)
+    assert without.rollout is None
+    assert "rollout" not in without.descriptors(ANSWER).arrays
+
+
 def test_describe_is_the_plain_call(engine) -> None:
     seen = observe(engine, PROMPT, STEPS, question=QUESTION, candidates=DIGITS)
     plain_call = describe(engine, PROMPT, STEPS, ANSWER, question=QUESTION)
