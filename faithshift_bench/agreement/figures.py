@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faithshift_bench.agreement.analysis import Agreements
 from faithshift_bench.agreement.ranking import LEVELS, Ranking
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 # Okabe and Ito's colours, told apart with any colour vision; then greys.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5f5f5f", "#000000")
 MARKS = ("o", "s", "D", "^", "v", "P", "X", "*")
@@ -59,8 +62,11 @@ def _ranks(made: Agreements) -> Figure | None:
     ranks = np.array([[m.rank if m.rank else np.nan for m in r.models] for r in rankings])
     if np.isnan(ranks).all():
         return None
-    n = ranks.shape[1]
-    figure = Figure(figsize=(7.6, 1.5 + 0.42 * max(n, 4)), layout="constrained")
+    n, names = ranks.shape[1], [_text(m.model) for m in rankings[0].models]
+    # Columns are 1.9 inches apart; beside the outer ones there is room for the longest name.
+    margin = 0.2 + 0.038 * max(map(len, names))
+    width = 1.9 * (len(rankings) - 1 + 2 * margin) + 0.9
+    figure = Figure(figsize=(max(width, 7.0), 1.5 + 0.42 * max(n, 4)), layout="constrained")
     axes = figure.add_subplot()
     reversing = {name for r in made.reversals for name in (r.higher, r.lower)}
     for m, model in enumerate(rankings[0].models):
@@ -75,10 +81,14 @@ def _ranks(made: Agreements) -> Figure | None:
             linestyle="-" if strong else "--",
             markersize=6,
         )
-    for side, k in (("right", 0), ("left", len(rankings) - 1)):
-        _name_ends(axes, rankings[k], k, side)
+    shown = ~np.isnan(ranks)
+    for column in range(len(rankings)):
+        # In the middle only those are named that have no end.
+        middle = 0 < column < len(rankings) - 1
+        named = shown[column] & ~(shown[0] | shown[-1]) if middle else shown[column]
+        _name(axes, column, ranks[column], names, named, right=column > 0)
     axes.set_xticks(range(len(rankings)), [_words(r.metric) for r in rankings])
-    axes.set_xlim(-0.75, len(rankings) - 0.25)
+    axes.set_xlim(-margin, len(rankings) - 1 + margin)
     axes.set_ylim(n + 0.6, 0.4)
     axes.set_yticks(range(1, n + 1))
     axes.set_ylabel("rank (1: most faithful)")
@@ -86,16 +96,21 @@ def _ranks(made: Agreements) -> Figure | None:
     return figure
 
 
-def _name_ends(axes: Axes, ranking: Ranking, place: int, side: str) -> None:
-    """Names beside the first or last column; models that tie share a line."""
-    by_rank: dict[float, list[str]] = {}
-    for each in ranking.models:
-        if each.rank is not None:
-            by_rank.setdefault(each.rank, []).append(_text(each.model))
-    for rank, names in by_rank.items():
-        shift = -0.07 if side == "right" else 0.07
-        label = ", ".join(names)
-        axes.text(place + shift, rank, label, ha=side, va="center", fontsize=9)
+def _name(
+    axes: Axes, column: int, ranks: Floats, names: Sequence[str], named: Bools, *, right: bool
+) -> None:
+    """Names beside the points of a column; of models that tie, below each other."""
+    for rank in sorted(set(ranks[named].tolist())):
+        tied = [name for name, own in zip(names, named & (ranks == rank), strict=True) if own]
+        axes.text(
+            column + (0.07 if right else -0.07),
+            rank,
+            "\n".join(tied),
+            ha="left" if right else "right",
+            va="center",
+            fontsize=9,
+            linespacing=0.95,
+        )
 
 
 def _preferences(made: Agreements) -> Figure | None:
@@ -114,7 +129,8 @@ def _preferences(made: Agreements) -> Figure | None:
     shown, total = pairs[:MOST_PAIRS], len(pairs)
     level = made.plan.settings.reversal_level
     reversing = {frozenset((r.higher, r.lower)) for r in made.reversals}
-    figure = Figure(figsize=(7.6, 1.7 + 0.32 * len(shown)), layout="constrained")
+    labels = [f"{_text(a)} > {_text(b)}" for a, b, _ in shown]
+    figure = Figure(figsize=(_width(labels), 1.7 + 0.32 * len(shown)), layout="constrained")
     axes = figure.add_subplot()
     for low, high in ((0, 1 - level), (level, 1)):
         axes.axvspan(low, high, color="#eeeeee", zorder=0)
@@ -130,7 +146,7 @@ def _preferences(made: Agreements) -> Figure | None:
             x, y = zip(*points, strict=True)
             axes.scatter(x, y, s=34, color=COLOURS[k], marker=MARKS[k], label=_words(metric),
                          zorder=2, edgecolor="white", linewidth=0.5)  # fmt: skip
-    axes.set_yticks(range(len(shown)), [f"{_text(a)} > {_text(b)}" for a, b, _ in shown])
+    axes.set_yticks(range(len(shown)), labels)
     for label, (a, b, _) in zip(axes.get_yticklabels(), shown, strict=True):
         label.set_fontweight("bold" if frozenset((a, b)) in reversing else "normal")
         label.set_fontsize(8.5)
@@ -187,7 +203,8 @@ def _judges(made: Agreements) -> Figure | None:
     if not scored:
         return None
     order = sorted(scored, key=lambda m: -(rankings[0].models[m].value or 0.0))
-    figure = Figure(figsize=(7.6, 1.7 + 0.42 * len(order)), layout="constrained")
+    labels = [_text(rankings[0].models[m].model) for m in order]
+    figure = Figure(figsize=(_width(labels), 1.7 + 0.42 * len(order)), layout="constrained")
     axes = figure.add_subplot()
     for k, ranking in enumerate(rankings):
         offset = 0.24 * (k - (len(rankings) - 1) / 2)
@@ -200,7 +217,7 @@ def _judges(made: Agreements) -> Figure | None:
                       linestyle="", label=label, markersize=6)  # fmt: skip
             if each.interval:
                 axes.plot(each.interval, [row + offset] * 2, color=COLOURS[k % 8], linewidth=1.4)
-    axes.set_yticks(range(len(order)), [_text(rankings[0].models[m].model) for m in order])
+    axes.set_yticks(range(len(order)), labels)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("biasing features: share that acknowledges the hint, 95%")
@@ -216,6 +233,11 @@ def _first(ranking: Ranking, order: Sequence[int]) -> int:
 def _spread(values: Sequence[float | None]) -> float:
     known = [value for value in values if value is not None]
     return max(known) - min(known)
+
+
+def _width(labels: Sequence[str]) -> float:
+    """Inches that leave five for the data beside the longest label."""
+    return 5.6 + 0.085 * max(map(len, labels))
 
 
 def _words(metric: str) -> str:

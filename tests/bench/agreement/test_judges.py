@@ -145,6 +145,12 @@ def test_validation_has_three_outcomes_and_none():
     assert validated([("yes", "")] * 9).validation == UNTESTED
 
 
+def test_two_declined_of_696_are_the_published_share():
+    found = validated([("yes", ""), ("no", "")] * 347 + [("refused", "")] * 2)
+    assert found.counts["refused"] == 2 and sum(found.counts.values()) == 696
+    assert f"{found.no_verdict:.1%}" == "0.3%"
+
+
 def test_silence_is_no_disagreement_in_validation():
     pairs = [("yes", "yes"), ("no", "no")] * 20 + [("error", "no"), ("unparsed", "yes")] * 5
     found = validated(pairs)
