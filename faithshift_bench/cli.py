@@ -23,6 +23,7 @@ from faithshift_bench.commands import (
     metric,
     paper,
     study,
+    submit,
 )
 from faithshift_data.errors import InputError
 
@@ -39,6 +40,7 @@ COMMANDS = (
     agree.agree,
     agree.lint_claim,
     explain.explain,
+    submit.submit,
     metric.install_metric,
     paper.paper_check,
 )
