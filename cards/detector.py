@@ -22,6 +22,7 @@ from faithshift_bench.board import (
 from faithshift_bench.detectors import Detector, load_saved
 from faithshift_bench.detectors.base import REPORT
 from faithshift_bench.detectors.ensemble import member_folder
+from faithshift_bench.detectors.training import closing_line, warnings
 from faithshift_bench.render import AXIS_COLUMNS, SEED_COLUMNS, axis_rows, details, seed_rows
 from faithshift_bench.report import Report
 from faithshift_data.errors import InputError
@@ -46,6 +47,7 @@ def detector_card(folder: str | Path) -> str:
         "detector.md",
         detector=detector,
         fitted=detector.fitted,
+        training=[*filter(None, [closing_line(detector.training)]), *warnings(detector.training)],
         about=" ".join(_first_paragraph(detector).split()),
         params=table(
             ["parameter", "value"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_who_reads_label_evidence_is_marked_and_the_block_runs(
     code = block[1].replace("from huggingface_hub import snapshot_download\n", "")
     exec(code.replace('snapshot_download("ORG/NAME")', repr(str(tmp_path / "seed-1"))), {})
     assert len(re.findall(r"^\S+ [01]\.\d+$", capsys.readouterr().out, re.MULTILINE)) == 3
+
+
+def test_how_training_went_is_shown(saved: Path, tmp_path: Path) -> None:
+    assert "Its training" not in detector_card(saved / "seed-3")
+    folder = shutil.copytree(saved / "seed-3", tmp_path / "trained")
+    described = json.loads((folder / "detector.json").read_text())
+    described["training"] = {"epoch": 1, "epochs": 4, "of": 9}
+    (folder / "detector.json").write_text(json.dumps(described))
+    card = detector_card(folder)
+    assert "Its training: epoch 1 of 9 kept, stopped early after 4. kept epoch 1 of 9" in card
 
 
 def test_an_unknown_past_is_said(tmp_path: Path) -> None:
