@@ -84,7 +84,7 @@ def decode(
         sampling: greedy where the temperature is 0.
         seeds: one a row, where it is not.
         prompts: what a row continues, one a row: a stop string does not count in a reasoning
-            block, which the prompt may have opened. None: no prompt has.
+            block, which the prompt may have opened. Where there is none, no prompt has.
 
     Returns:
         One completion a row, in order.
