@@ -21,6 +21,7 @@ from faithshift_data.errors import InputError, reason_of
 from faithshift_data.folder import CARD, write_folder
 from faithshift_data.manifest import MANIFEST
 from faithshift_data.measure.behaviour import measure_behaviour
+from faithshift_data.measure.engines import Engine
 from faithshift_data.measure.local_model import LocalModel, need_packages
 from faithshift_data.measure.measured import summarise
 from faithshift_data.measure.one_trace import (
@@ -81,6 +82,9 @@ def measure_folder(
     if isinstance(model, LocalModel):
         need_packages()
     settings = settings or Settings()
+    if settings.rollout and not isinstance(model, LocalModel):
+        message = "an engine that gives answers alone shows no attention"
+        raise InputError(message, field="--rollout", expected="--engine transformers")
     target = _target(folder, out)
     data = open_data(folder)
     need_labels(data)
@@ -129,19 +133,21 @@ def _measure_all(
         progress(f"{reused} traces were measured before an interruption")
     if todo:
         _load(model, settings)
+        for line in _begins(todo, model.engine, settings):
+            progress(line)
     batches = [todo[start : start + model.batch] for start in range(0, len(todo), model.batch)]
     for batch in bar(batches, "measuring"):
-        for row, done in _measured(batch, model, settings):
+        for row, made in _measured(batch, model, settings):
             name = row["trace_id"]
-            if isinstance(done, Exception):
+            if isinstance(made, Exception):
                 reasons[FAILED] += 1
                 if reasons[FAILED] <= SHOWN:
-                    progress(f"{name}: {reason_of(done)}")
-            elif done is None:
+                    progress(f"{name}: {reason_of(made)}")
+            elif made is None:
                 reasons[LONG] += 1
             else:
-                store.put(keys[name], *done)
-                found[name] = done
+                store.put(keys[name], *made)
+                found[name] = made
     if reasons[FAILED] > SHOWN:
         progress(f"and {reasons[FAILED] - SHOWN} more that failed")
     return found, reasons, reused
@@ -186,6 +192,21 @@ def _load(model: LocalModel | TextModel, settings: Settings) -> None:
         model.chat("")
     else:
         model.engine  # noqa: B018 - loads it
+
+
+def _begins(rows: Sequence[Row], engine: Engine, settings: Settings) -> Iterator[str]:
+    """A line on prompts without the BOS that the model is used to.
+
+    Raises:
+        InputError: a prompt begins with two of them.
+    """
+    bos, expected = getattr(engine.tokenizer, "bos_token", None), engine.begins()
+    for row in rows:
+        if bos and row["prompt"].startswith(bos * 2):
+            raise InputError("begins with BOS twice", row=row["trace_id"], field="prompt", got=bos)
+    bare = sum(not row["prompt"].startswith(expected) for row in rows)
+    if bare and not settings.chat:
+        yield f"{bare} of {len(rows)} prompts do not begin with {expected}, as the model is used to"
 
 
 def _why_not(row: Row) -> str | None:

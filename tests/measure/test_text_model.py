@@ -15,7 +15,7 @@ from faithshift_data.measure.forced import Asked, force
 from faithshift_data.measure.generate import generate
 from faithshift_data.measure.interventions import FEATURE_PROBES
 from faithshift_data.measure.one_trace import Settings
-from faithshift_data.measure.run import measure_folder
+from faithshift_data.measure.run import _begins, measure_folder
 from faithshift_data.measure.text_model import TextModel, open_model
 from tests.measure.completions_server import Fault, obedient, serving
 
@@ -56,6 +56,12 @@ def test_a_folder_is_measured_behind_an_endpoint(tmp_path) -> None:
     how = data.manifest.environment["measured_with"]
     assert how["states"] == "not read: a black box gives text alone"
     assert how["engine"]["endpoint"] == server.url and how["model_revision"] is None
+
+
+def test_rollout_takes_an_engine_that_shows_attention(tmp_path) -> None:
+    fd.write(tmp_path / "mine", rows())
+    with serving(honest) as server, pytest.raises(InputError, match="--rollout: .*no attention"):
+        measure_folder(tmp_path / "mine", served(server), Settings(rollout=True))
 
 
 def test_all_texts_of_all_traces_are_one_submission(tmp_path) -> None:
@@ -187,3 +193,21 @@ def test_a_trace_without_all_its_texts_has_the_reason() -> None:
 def test_bad_choices_are_one_line(options, said: str) -> None:
     with pytest.raises(InputError, match=said):
         open_model("nowhere", **options)
+
+
+class Begun:
+    """An engine whose tokenizer puts a BOS before a text."""
+
+    tokenizer = type("T", (), {"bos_token": "<s>"})()
+
+    def begins(self):
+        return "<s>"
+
+
+def test_a_prompt_with_two_bos_is_refused_and_one_without_is_counted() -> None:
+    rows = [{"trace_id": "a", "prompt": "<s>Why?"}, {"trace_id": "b", "prompt": "Why?"}]
+    (line,) = _begins(rows, Begun(), Settings())
+    assert line == "1 of 2 prompts do not begin with <s>, as the model is used to"
+    assert list(_begins(rows, Begun(), Settings(chat=True))) == []
+    with pytest.raises(InputError, match="row c, field prompt: begins with BOS twice"):
+        list(_begins([*rows, {"trace_id": "c", "prompt": "<s><s>Why?"}], Begun(), Settings()))
