@@ -79,7 +79,10 @@ def _taus(made: Agreements) -> Table:
     rows = [("all traces", *_tau_row(tau)) for tau in made.taus]
     rows += [("common traces", *_tau_row(tau)) for tau in made.common_taus]
     columns = ("on", "metric", "metric", "tau-b", "95%", "p", "models", "why not")
-    note = "The interval resamples questions and takes the models as given; p permutes the models."
+    note = (
+        "The interval resamples questions and takes the models as given; as noise pulls the tau-b "
+        "of a resample towards 0, the point may lie at its end. p permutes the models."
+    )
     return Table("rank_agreement", "Do the rankings agree?", columns, tuple(rows), note)
 
 
