@@ -128,22 +128,27 @@ def write_package(package: Package, scores: Path, folder: Path) -> Path:
     return target
 
 
-def read_package(folder: Path) -> Package:
+def read_package(folder: Path, name: str | None = None) -> Package:
     """The package of a folder, if its content is what its name says.
+
+    Args:
+        folder: with a statement, scores, and perhaps a board's receipt.
+        name: its id; the folder's name where omitted.
 
     Raises:
         InputError: the folder's name is no id, a file is missing, too many, no plain file, or too
             large, or the content has another hash.
     """
-    if not ID.fullmatch(folder.name) or folder.is_symlink():
-        got = "a link" if folder.is_symlink() else ascii(folder.name)
+    name = name or folder.name
+    if not ID.fullmatch(name) or folder.is_symlink():
+        got = "a link" if folder.is_symlink() else ascii(name)
         raise InputError("not a submission", file="folder", expected="64 hex digits", got=got)
     package = parse_statement(read_small(folder / STATEMENT, MAX_STATEMENT))
     names = {path.name for path in folder.iterdir()}
-    for name in sorted(names - {STATEMENT, package.file, RECEIPT}):
-        raise InputError("a file too many", file=ascii(name), expected=package.file)
-    if package.id != folder.name:
-        expected = f"the content of {folder.name[:12]}"
+    for extra in sorted(names - {STATEMENT, package.file, RECEIPT}):
+        raise InputError("a file too many", file=ascii(extra), expected=package.file)
+    if package.id != name:
+        expected = f"the content of {name[:12]}"
         raise InputError("other content", file=STATEMENT, expected=expected, got=package.id[:12])
     found = _sha256(folder / package.file)
     if found != package.sha256:

@@ -1,0 +1,1 @@
+"""The board: takes submissions, scores them apart, and shows what came of them."""

@@ -1,0 +1,118 @@
+"""``python -m leaderboard``: take submissions, score them, check the scores, build the page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from faithshift_bench.submission.package import ID, read_package
+from faithshift_data.atomic import write_text
+from faithshift_data.errors import InputError
+from leaderboard.controls import add_controls, self_test
+from leaderboard.scoring import Board, Confines, rescore, score
+from leaderboard.store import Store
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 done, 1 the input was wrong or figures differ (a line each on stderr)."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except (ValueError, OSError) as error:
+        _say(f"error: {' '.join(str(error).split())}")
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m leaderboard", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, run, told in (
+        ("receive", _receive, "take the packages of a folder, such as a merged pull request's"),
+        ("score", _score, "judge what waits, and put the controls on the board"),
+        ("rescore", _rescore, "judge all entries again: are all figures the same?"),
+        ("selftest", _self_test, "run a baseline anew: are its figures those on the board?"),
+        ("build", _build, "write the page"),
+    ):
+        command = commands.add_parser(name, help=told, description=told)
+        command.set_defaults(run=run)
+        command.add_argument("store", type=Path, help="the board's folder")
+        if name == "build":
+            command.add_argument("-o", "--out", type=Path, default=Path("index.html"))
+            command.add_argument("--csv", type=Path, help="the table as CSV, too")
+            continue
+        command.add_argument("--data", required=True, help="the folder that entrants score")
+        if name == "receive":
+            command.add_argument("inbox", type=Path, help="holds a folder a submission")
+            continue
+        command.add_argument("--key", help="the folder with its hidden labels")
+        command.add_argument("--seconds", type=float, default=900, help="most for one submission")
+        command.add_argument("--memory-gib", type=float, default=4, help="most for one submission")
+    return parser
+
+
+def _receive(options: argparse.Namespace) -> int:
+    store, board, refused = Store(options.store), Board(options.data), 0
+    if not options.inbox.is_dir():
+        raise InputError("no such folder", file=options.inbox)
+    for path in sorted(path for path in options.inbox.iterdir() if ID.fullmatch(path.name)):
+        try:
+            package = read_package(path)
+            if package.data["hash"] != board.hash:
+                raise InputError("scores of other data", expected=options.data)
+            receipt = store.receive(package, path / package.file)
+        except InputError as error:
+            refused += 1
+            _say(f"{path.name[:12]}: refused: {error}")
+        else:
+            print(f"{path.name} {'received' if receipt.new else 'was there before'}")
+    return int(refused > 0)
+
+
+def _score(options: argparse.Namespace) -> int:
+    store, board, confines = _told(options)
+    store.sweep()
+    add_controls(store, board, _say)
+    entered, rejected = score(store, board, confines, _say)
+    print(f"{entered} entered, {rejected} rejected")
+    return 0
+
+
+def _rescore(options: argparse.Namespace) -> int:
+    different = rescore(*_told(options), _say)
+    print(f"{different} different")
+    return int(different > 0)
+
+
+def _self_test(options: argparse.Namespace) -> int:
+    change = self_test(*_told(options))
+    print(change or "the same")
+    return int(change is not None)
+
+
+def _build(options: argparse.Namespace) -> int:
+    from leaderboard.page import board_csv, render
+
+    entries = Store(options.store).entries()
+    write_text(options.out, render(entries))
+    if options.csv is not None:
+        write_text(options.csv, board_csv(entries))
+    print(options.out)
+    return 0
+
+
+def _told(options: argparse.Namespace) -> tuple[Store, Board, Confines]:
+    memory = int(options.memory_gib * 2**30)
+    confines = Confines(memory, int(options.seconds) + 1, options.seconds)
+    board = Board(options.data, options.key)
+    board.check()
+    return Store(options.store), board, confines
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The process that reads a stranger's scores: it limits itself first, and answers in a fixed form.
+
+``python -m leaderboard.judge JOB OUT``; both are JSON files, and nothing is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+LARGEST_OUTCOME = 2**20
+
+
+def main() -> int:
+    """Judge one submission; 0 where ``OUT`` says what came of it."""
+    job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    _confine(job["memory_bytes"], job["cpu_seconds"])
+    Path(sys.argv[2]).write_text(json.dumps(_judge(job)), encoding="utf-8")
+    return 0
+
+
+def _confine(memory: int, seconds: int) -> None:
+    for what, most in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, LARGEST_OUTCOME),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+
+
+def _judge(job: dict[str, Any]) -> dict[str, Any]:
+    import faithshift_bench as fb
+    import faithshift_data as fd
+    from faithshift_bench.submission import validate
+    from faithshift_bench.submission.package import read_package
+    from faithshift_data.errors import InputError
+    from leaderboard.entry import entry_of
+
+    # What belongs to the keeper comes first: its faults are not the submission's.
+    public, key = fd.open(job["public"]), fd.open(job["key"] or job["public"])
+    folder = Path(job["folder"])
+    try:
+        package = read_package(folder, job["id"])
+        scores = folder / package.file
+        found = validate(scores, package.card, public, below_chance=package.below_chance)
+        report = fb.evaluate_scores(scores, key, name=package.card.name)
+    except InputError as error:
+        return {"rejection": str(error)}
+    except MemoryError:
+        return {"rejection": "it needs more memory than a submission may use"}
+    except Exception as error:  # noqa: BLE001
+        # Its text may quote what is hidden.
+        return {"rejection": f"it could not be evaluated ({type(error).__name__})"}
+    hidden = job["key"] is not None
+    return {"entry": entry_of(job["id"], package, job["receipt"], report, found, hidden=hidden)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

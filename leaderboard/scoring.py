@@ -1,0 +1,165 @@
+"""From the queue to entries: each submission is judged in a process of its own, with limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import faithshift_data as fd
+from faithshift_bench.submission.package import about_data
+from faithshift_data.errors import InputError
+from leaderboard.judge import LARGEST_OUTCOME
+from leaderboard.store import Store
+
+ROOT = Path(__file__).parent.parent
+# What a judge may know of its surroundings; no token is among it.
+KEPT = ("PATH", "HOME", "LANG", "HF_HOME", "HF_HUB_OFFLINE", "TMPDIR")
+OURS = (signal.SIGXCPU, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGXFSZ)
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Confines:
+    """What judging one submission may cost."""
+
+    memory_bytes: int = 4 * 2**30
+    cpu_seconds: int = 300
+    wall_seconds: float = 900.0
+
+
+@dataclass(frozen=True)
+class Board:
+    """Data that are ranked on.
+
+    Attributes:
+        public: name or path of the folder that entrants score.
+        key: the folder with all labels; None where ``public`` withholds none.
+    """
+
+    public: str
+    key: str | None = None
+
+    @cached_property
+    def hash(self) -> str:
+        """Of the files of the public folder."""
+        return about_data(fd.open(self.public))["hash"]
+
+    def check(self) -> None:
+        """Refuse folders that do not belong together.
+
+        Raises:
+            InputError: which, and what was expected.
+        """
+        withheld = fd.open(self.public).manifest.withheld is not None
+        if withheld != (self.key is not None):
+            expected = "the key of these data" if withheld else "none: no label is withheld"
+            raise InputError("labels", file=self.public, field="--key", expected=expected)
+        if self.key is not None and fd.open(self.key).manifest.key_of != self.hash:
+            raise InputError("not the key of these data", file=self.key, field="--key")
+
+
+def judge(store: Store, name: str, board: Board, confines: Confines) -> dict[str, Any]:
+    """What comes of a stored submission: ``{"entry": ...}`` or ``{"rejection": reason}``.
+
+    Raises:
+        InputError: the board's data, or a process that was ended from outside: nobody knows yet.
+    """
+    package, receipt = store.read(name)
+    if package.data["hash"] != board.hash:
+        return {"rejection": "scores of other data than this board ranks"}
+    with tempfile.TemporaryDirectory() as folder:
+        job, out = Path(folder) / "job.json", Path(folder) / "out.json"
+        told = {"id": name, "receipt": receipt, "folder": str(store.path(name).absolute())}
+        for part, value in (("public", board.public), ("key", board.key)):
+            told[part] = str(Path(value).absolute()) if value and Path(value).exists() else value
+        limits = {
+            "memory_bytes": confines.memory_bytes,
+            "cpu_seconds": confines.cpu_seconds,
+        }
+        job.write_text(json.dumps(told | limits), encoding="utf-8")
+        status = _run(job, out, confines.wall_seconds)
+        if status is None:
+            return {"rejection": f"it took longer than {confines.wall_seconds:g} seconds"}
+        if status in [-each for each in OURS]:
+            ended = signal.Signals(-status).name
+            return {"rejection": f"it took more time or memory than a submission may ({ended})"}
+        if status != 0 or not 0 < out.stat().st_size <= LARGEST_OUTCOME:
+            raise InputError(f"could not be judged, and waits (status {status})", file=name)
+        return json.loads(out.read_text("utf-8"))
+
+
+def score(store: Store, board: Board, confines: Confines, say: Say) -> tuple[int, int]:
+    """Judge all that waits for this board; how many were entered and rejected."""
+    entered = rejected = others = 0
+    for name in store.queue():
+        if store.read(name)[0].data["hash"] != board.hash:
+            others += 1
+            continue
+        found = judge(store, name, board, confines)
+        if "entry" in found:
+            entered += store.enter(name, found["entry"])
+            say(f"{name[:12]}: entered")
+        else:
+            rejected += store.reject(name, found["rejection"])
+            say(f"{name[:12]}: rejected: {found['rejection']}")
+    if others:
+        say(f"{others} wait for other data")
+    return entered, rejected
+
+
+def rescore(store: Store, board: Board, confines: Confines, say: Say) -> int:
+    """Judge all entries of this board again; how many came out differently."""
+    different = 0
+    for entry in store.entries():
+        if entry["data"]["hash"] != board.hash:
+            continue
+        found = judge(store, entry["id"], board, confines)
+        change = difference(entry, found.get("entry", found))
+        different += change is not None
+        say(f"{entry['id'][:12]} {entry['card']['name']}: {change or 'the same'}")
+    return different
+
+
+def difference(old: Any, new: Any, place: str = "") -> str | None:
+    """The first place where two entries differ; None: nowhere."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted({*old, *new}):
+            where = f"{place}.{key}" if place else key
+            if (key in old) != (key in new):
+                return f"{where}: only {'before' if key in old else 'now'}"
+            if found := difference(old[key], new[key], where):
+                return found
+        return None
+    return None if old == new else f"{place}: {old} before, {new} now"
+
+
+def _run(job: Path, out: Path, seconds: float) -> int | None:
+    """The exit status of a judge; None: it was ended because it took too long."""
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "leaderboard.judge", str(job), str(out)],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
