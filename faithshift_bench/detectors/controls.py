@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Self
 
@@ -125,6 +126,8 @@ def _group(row: dict) -> str:
     return f"{row['model_id']} {row['answer_kind']}"
 
 
+# Every seed asks of the same traces.
+@lru_cache(maxsize=1 << 14)
 def edit_distance(left: str, right: str) -> float:
     """Fewest words inserted, deleted or replaced between two texts, over the longer's count.
 

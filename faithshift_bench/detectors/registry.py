@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -130,5 +131,6 @@ def _targets() -> dict[str, str]:
     return targets
 
 
+@cache
 def _plugins() -> list[EntryPoint]:
     return list(entry_points(group=GROUP))

@@ -106,6 +106,8 @@ def negated(text: str) -> bool:
     return bool(_NEGATION.search(_TURN.split(text)[-1]))
 
 
+# One window is held against every option in turn.
+@lru_cache(maxsize=16)
 def plain(text: str) -> str:
     """One line without a leading article, outer quotes, punctuation or one pair of brackets."""
     text = text.strip(_EDGES)
