@@ -27,8 +27,8 @@ class Counterfactual(Detector):
     """One hidden layer on the intervention profile: which changes of a trace moved its answer.
 
     Whatever interventions the data hold are read; that the effect of one is unknown is a value of
-    its own. A share of the train *items* is held out, and the epoch with the least loss on them
-    is kept.
+    its own. The epoch with the least loss on the tune fold is kept; without a tune fold, a share
+    of the train *items* is held out for it.
 
     Args:
         hidden: units of the hidden layer, 1 to 4096.
@@ -38,7 +38,8 @@ class Counterfactual(Detector):
         irm_weight: of the penalty of ``irm`` (S eq. 16).
         dann_weight: of the adversary of ``dann`` (S eq. 25).
         vary: what the seed of `fit` decides: ``all``, or one of ``init`` (first weights),
-            ``order`` (of rows) and ``held`` (held-out items), while the others are fixed.
+            ``order`` (of rows) and ``held`` (items held out where there is no tune fold), while
+            the others are fixed.
     """
 
     name = "counterfactual"
@@ -89,24 +90,29 @@ class Counterfactual(Detector):
             Feature("intervention", f"{name}{end}") for end in ("", " unknown") for name in names
         ]
 
-    def fit(self, view: View, *, seed: int) -> Self:  # noqa: D102
-        rows, labels = labelled(view)
+    def fit(self, view: View, *, seed: int, tune: View | None = None) -> Self:  # noqa: D102
         seeds = source_seeds(seed, self.params["vary"], self.sources)
-        held = held_out(view.item_ids[rows], labels, seeds["held"])
-        x = self.features(view)[rows]
+        rows, labels = labelled(view)
+        x, held, judged = self.features(view)[rows], np.zeros(len(rows), bool), "tune_loss"
+        if tune is not None and (tune.labels >= 0).any():
+            judges, known = labelled(tune, both=False)
+            x, labels = np.vstack([x, self.features(tune)[judges]]), np.append(labels, known)
+            held = np.append(held, np.ones(len(judges), bool))
+        else:
+            held, judged = held_out(view.item_ids[rows], labels, seeds["held"]), "held_loss"
         scales = standardiser(x[~held])
-        x = standardise(x, scales)
-        how: dict[str, Any] = {"hidden": int(self.params["hidden"]), "progress": self.progress}
-        how |= {"init": seeds["init"], "order": seeds["order"]}
+        how: dict[str, Any] = {"hidden": int(self.params["hidden"]), "judged": judged}
+        how |= {"init": seeds["init"], "order": seeds["order"], "progress": self.progress}
         if self.params["objective"] == PLAIN:
-            network, self.training = train(x, labels, held, **how)
+            network, self.training = train(standardise(x, scales), labels, held, **how)
         else:
             need_torch(self.name)
             from faithshift_bench.detectors.sift.mlp import train_mlp
 
             how |= {name: self.params[name] for name in ("objective", "irm_weight", "dann_weight")}
-            environments = view.environments.names[rows].tolist()
-            network, _, self.training = train_mlp(x, labels, environments, held, **how)
+            names = [*view.environments.names[rows].tolist(), *[""] * (len(x) - len(rows))]
+            x = standardise(x, scales)
+            network, _, self.training = train_mlp(x, labels, names, held, **how)
         self.params["profile"] = list(view.interventions.names)
         self.arrays = {**scales, **network}
         return self

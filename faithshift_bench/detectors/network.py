@@ -34,6 +34,7 @@ def train(
     init: int,
     order: int,
     progress: Progress,
+    judged: str = "held_loss",
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
     """Train by Adam on the log loss, and keep the epoch with the least loss on held-out rows.
 
@@ -45,6 +46,7 @@ def train(
         init: seed of the first weights.
         order: seed of the order of rows in each epoch.
         progress: called after each epoch, as ``Detector.progress``.
+        judged: what the loss on held-out rows is called in the record.
 
     Returns:
         The weights ``w0`` (k, hidden), ``b0``, ``w1`` (hidden, 1) and ``b1``; and the record of
@@ -64,7 +66,7 @@ def train(
     orders = np.random.default_rng((order, 1))
     best: dict[str, NDArray[np.float64]] = {}
     losses: list[float] = []
-    judged: list[float] = []
+    judgements: list[float] = []
     kept = 0
     for epoch in range(1, EPOCHS + 1):
         shuffled = orders.permutation(rows)
@@ -73,9 +75,9 @@ def train(
             model.partial_fit(x[shuffled], labels[shuffled], classes=(0, 1))
         network = _weights(model)
         losses.append(log_loss(forward(x[rows], network), labels[rows]))
-        judged.append(log_loss(forward(x[judge], network), labels[judge]))
-        progress(epoch, EPOCHS, {"loss": losses[-1], "held_loss": judged[-1]})
-        if kept == 0 or judged[-1] < judged[kept - 1] - 1e-9:
+        judgements.append(log_loss(forward(x[judge], network), labels[judge]))
+        progress(epoch, EPOCHS, {"loss": losses[-1], judged: judgements[-1]})
+        if kept == 0 or judgements[-1] < judgements[kept - 1] - 1e-9:
             best, kept = network, epoch
         elif epoch - kept >= PATIENCE:
             break
@@ -83,9 +85,9 @@ def train(
         "epoch": kept,
         "epochs": len(losses),
         "of": EPOCHS,
-        "chosen_by": "held_loss",
+        "chosen_by": judged,
         "better": "lower",
-        "curves": {"loss": losses, "held_loss": judged},
+        "curves": {"loss": losses, judged: judgements},
     }
 
 

@@ -70,10 +70,10 @@ def test_scores_that_are_no_probabilities_are_refused(synthetic, plugged, score,
         run_detector("odd", fd.open(synthetic), (0,))
 
 
-def test_labels_of_validation_and_test_reach_no_detector(synthetic, tmp_path):
+def test_labels_of_calib_and_test_reach_no_detector(synthetic, tmp_path):
     def flip(rows):
         for row in rows["traces"]:
-            if row["split"] != "train" and row["label"] is not None:
+            if row["split"] != "train" and row["fold"] != "tune" and row["label"] is not None:
                 row["label"] = 1 - row["label"]
 
     # The synthetic states are made from labels, so both folders take theirs from the first.

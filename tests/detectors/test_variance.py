@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPClassifier
@@ -24,7 +26,7 @@ def test_a_source_that_is_not_varied_keeps_seed_0():
 def test_the_network_is_given_the_seeds_that_vary_says(vary, monkeypatch):
     seen = []
 
-    def spy(x, labels, held, *, hidden, init, order, progress):
+    def spy(x, labels, held, *, init, order, **rest):
         seen.append({"init": init, "order": order, "held": tuple(np.flatnonzero(held))})
         weights = {"w0": np.zeros((4, 1)), "b0": np.zeros(1), "w1": np.zeros((1, 1))}
         return {**weights, "b1": np.zeros(1)}, {}
@@ -119,6 +121,24 @@ def test_the_epoch_of_the_least_held_out_loss_is_kept():
     assert detector.arrays["mean"] == pytest.approx(x.mean(axis=0), abs=1e-12)
     loss = network.log_loss(detector.score(train)[held], train.labels[held])
     assert loss == pytest.approx(min(curve), abs=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["none", "erm"])
+def test_a_tune_fold_judges_and_nothing_is_held_out(objective):
+    train, tune = whole_view(60, seed=1), whole_view(40, seed=5)
+    tune.labels[30:] = -1
+    train.environments = SimpleNamespace(names=np.full(60, "base"))
+    detector = load_detector("counterfactual", hidden=8, objective=objective)
+    record = detector.fit(train, seed=0, tune=tune).training
+    assert (record["chosen_by"], set(record["curves"])) == ("tune_loss", {"loss", "tune_loss"})
+    if objective == "none":
+        loss = network.log_loss(detector.score(tune)[:30], tune.labels[:30])
+        assert loss == pytest.approx(min(record["curves"]["tune_loss"]), abs=1e-12)
+    x = detector.features(train)
+    assert detector.arrays["mean"] == pytest.approx(x.mean(axis=0), abs=1e-12)
+    tune.labels[:] = -1
+    without = load_detector("counterfactual", hidden=8, objective=objective)
+    assert without.fit(train, seed=0, tune=tune).training["chosen_by"] == "held_loss"
 
 
 def test_whole_items_are_held_out_and_never_the_last_of_a_class():

@@ -41,6 +41,7 @@ def train_mlp(
     init: int,
     order: int,
     progress: Progress = lambda epoch, of, figures: None,
+    judged: str = "held_loss",
     **options: Any,
 ) -> tuple[dict[str, NDArray[np.float64]], int, dict[str, Any]]:
     """Train two layers.
@@ -56,6 +57,7 @@ def train_mlp(
         init: seed of the first weights.
         order: seed of the batches.
         progress: called after each epoch, as ``Detector.progress``.
+        judged: what the loss on held rows is called in the record.
         options: other fields of `Plan`.
 
     Returns:
@@ -76,6 +78,7 @@ def train_mlp(
         Rows(*rows(judge)),
         plan,
         {"init": init, "order": order, "dropout": init},
+        judged=judged,
         progress=progress,
     )
     found = {name: array.astype(np.float64) for name, array in trained.arrays.items()}
