@@ -94,7 +94,7 @@ def test_presets_are_read_strictly(tmp_path) -> None:
     (tmp_path / "odd.toml").write_text(text)
     with pytest.raises(ValueError, match=r"odd.toml: missing key 'attempts'"):
         load_preset(str(tmp_path / "odd.toml"))
-    with pytest.raises(ValueError, match="mini, twelve"):
+    with pytest.raises(ValueError, match="mini, .*twelve"):
         load_preset("maxi")
 
 
