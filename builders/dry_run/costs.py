@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import faithshift_data as fd
 from builders.dry_run.counts import Condition
-from builders.estimate import estimate
+from builders.estimate import TOKENS, estimate
 from builders.presets import Preset, load_preset
 from builders.prompts import make_cue, user_message
 from builders.sources import Item
@@ -18,6 +18,8 @@ TOKENS_A_SECOND = 6000.0
 # Seconds to read one trace on an A100, by the published study: 2 to 5.
 READING_SECONDS = 3.5
 BYTES_A_PARAMETER = 2
+# Of mini: tokens of a prompt and its reasoning, and the share of the allowed ones that are written.
+TOKENS_A_TRACE, WRITTEN = 141, 0.65
 # Thousand millions, of models whose names do not say it.
 PARAMETERS = {"microsoft/Phi-3-mini-4k-instruct": 3.8, "smollm2": 0.135}
 
@@ -48,7 +50,7 @@ def costs(preset: Preset, plan: Sequence[Condition], items: Sequence[Item]) -> I
         "that texts share are read once)"
     )
     yield from _disk(preset, traces)
-    yield from _hours(preset, wanted, generations, traces)
+    yield from _hours(preset, wanted, generations, traces, prompt)
 
 
 def _prompt_tokens(preset: Preset, items: Sequence[Item]) -> tuple[float, str]:
@@ -82,11 +84,16 @@ def _disk(preset: Preset, traces: float) -> Iterator[str]:
     yield f"disk, weights: about {weights} ({BYTES_A_PARAMETER} bytes a parameter{more})"
 
 
-def _hours(preset: Preset, wanted: int, generations: float, traces: float) -> Iterator[str]:
+def _hours(
+    preset: Preset, wanted: int, generations: float, traces: float, prompt: float
+) -> Iterator[str]:
     if preset.models == ("smollm2",):
         usual = estimate(preset)
-        minutes = usual["minutes"] * wanted / (4 * preset.keep_per_domain)
-        yield f"minutes on two cores: about {minutes:,.0f} (measured on mini, by length of texts)"
+        minutes = (
+            usual["minutes"] * TOKENS / preset.max_tokens * wanted / (4 * preset.keep_per_domain)
+        )
+        minutes *= (prompt + WRITTEN * preset.max_tokens) / TOKENS_A_TRACE
+        yield f"minutes on two cores: about {minutes:,.0f} (measured on mini, by tokens of a trace)"
         return
     each = generations * preset.max_tokens / len(preset.models)
     sizes = [parameters(name) for name in preset.models]
