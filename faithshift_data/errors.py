@@ -49,7 +49,9 @@ def describe(
     found += [f"got {_short(got)}"] if got is not None else []
     line = ": ".join([", ".join(place)] * bool(place) + [message])
     line += f" ({', '.join(found)})" if found else ""
-    return " ".join(line.split())
+    # What a stranger's file holds must not move the cursor of who reads the line.
+    shown = (sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(line.split()))
+    return "".join(shown)
 
 
 def _short(value: object, limit: int = 120) -> str:
