@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
     build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    build.add_argument("--ray", metavar="local|ADDRESS", help="on Ray, with --workers actors")
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument(
         "--models", type=Path, help="of organisms: a folder of models to use; none is trained then"
@@ -80,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
+    if options.ray is not None and (is_organisms(options.preset) or is_agreement(options.preset)):
+        raise ValueError(f"--ray: expected a preset of traces, got {options.preset}")
     if is_organisms(options.preset):
         return _build_organisms(options)
     if is_agreement(options.preset):
@@ -117,6 +120,8 @@ def _build(options: argparse.Namespace) -> int:
     from builders.secret import read_salt
 
     salt = read_salt(options.salt_file) if preset.secret else None
+    if options.ray is not None and (salt is not None or shard is not None):
+        raise ValueError("--ray: expected neither --shard nor a secret preset beside it")
     from builders.board import build_board
     from builders.stages import build, build_shard
     from builders.weights import load_models
@@ -129,7 +134,7 @@ def _build(options: argparse.Namespace) -> int:
         made = {"salt": salt, "workers": workers, "shard": shard}
         print(build_board(preset, models, options.out, **made))
     elif shard is None:
-        print(build(preset, models, options.out, workers=workers))
+        print(build(preset, models, options.out, workers=workers, ray=options.ray))
     else:
         print(build_shard(preset, models, options.out, workers=workers, shard=shard))
     return 0

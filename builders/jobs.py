@@ -15,6 +15,7 @@ from builders.chunk import save
 from builders.pool import BuildError, Pool
 from builders.presets import Preset
 from builders.provenance import machine
+from builders.ray_pool import RayPool
 from builders.weights import Weights
 from builders.worker import Worker
 
@@ -39,12 +40,22 @@ class Progress(Protocol):
         """One more chunk."""
 
 
-def pool_of(preset: Preset, models: tuple[Weights, ...], workers: int) -> Pool:
-    """A pool whose processes hold the models, the writer first, once they are needed."""
-    return Pool(workers, partial(_set, preset, models))
+def pool_of(
+    preset: Preset, models: tuple[Weights, ...], workers: int, ray: str | None = None
+) -> Pool | RayPool:
+    """A pool whose processes hold the models, the writer first, once they are needed.
+
+    Args:
+        preset: the settings.
+        models: the writer first.
+        workers: processes.
+        ray: ``local`` or the address of a cluster of Ray; None: processes of this machine.
+    """
+    prepare = partial(_set, preset, models)
+    return Pool(workers, prepare) if ray is None else RayPool(ray, workers, prepare)
 
 
-def run(pool: Pool, jobs: Sequence[Job]) -> None:
+def run(pool: Pool | RayPool, jobs: Sequence[Job]) -> None:
     """Do the jobs of one stage; one that fails does not stop the others.
 
     Args:

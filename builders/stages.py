@@ -21,6 +21,7 @@ from builders.jobs import Job, pool_of, run
 from builders.package import Made, dropped, errors, package, together
 from builders.pool import BuildError, Pool
 from builders.presets import Preset
+from builders.ray_pool import RayPool
 from builders.screening import select, summary, yields
 from builders.shards import Shard
 from builders.sources import Item
@@ -37,7 +38,14 @@ class Missing(BuildError):
     """Chunks of a stage that are not there, in one line."""
 
 
-def build(preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: int) -> Path:
+def build(
+    preset: Preset,
+    models: tuple[Weights, ...],
+    out: Path,
+    *,
+    workers: int,
+    ray: str | None = None,
+) -> Path:
     """Make a dataset folder.
 
     Args:
@@ -45,6 +53,7 @@ def build(preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: in
         models: the model that writes the traces, then optionally a second one.
         out: the new folder; chunks are kept in ``<out>.work`` and are not made twice.
         workers: processes.
+        ray: ``local`` or the address of a cluster of Ray; None: processes of this machine.
 
     Returns:
         The folder.
@@ -54,7 +63,7 @@ def build(preset: Preset, models: tuple[Weights, ...], out: Path, *, workers: in
         FileNotFoundError: a program that translates is not installed.
         BuildError: chunks could not be made.
     """
-    made = _make_all(preset, models, out, workers, WHOLE)
+    made = _make_all(preset, models, out, workers, WHOLE, ray)
     _report(made)
     _sweep(out)
     return package(made, preset, models, out)
@@ -82,15 +91,20 @@ def build_shard(
 
 
 def _make_all(
-    preset: Preset, models: tuple[Weights, ...], out: Path, workers: int, shard: Shard
+    preset: Preset,
+    models: tuple[Weights, ...],
+    out: Path,
+    workers: int,
+    shard: Shard,
+    ray: str | None = None,
 ) -> Made:
     """One build, or one for each model that writes all conditions, in one work folder."""
     if not preset.all_write:
-        return _make(preset, models, out, workers, shard)
+        return _make(preset, models, out, workers, shard, ray)
     parts, lacking = [], []
     for model in models:
         try:
-            parts.append(_make(preset, (model,), out, workers, shard))
+            parts.append(_make(preset, (model,), out, workers, shard, ray))
         except Missing as missing:
             lacking.append(missing)
     if lacking:
@@ -99,7 +113,12 @@ def _make_all(
 
 
 def _make(
-    preset: Preset, models: tuple[Weights, ...], out: Path, workers: int, shard: Shard
+    preset: Preset,
+    models: tuple[Weights, ...],
+    out: Path,
+    workers: int,
+    shard: Shard,
+    ray: str | None = None,
 ) -> Made:
     """Screen, select, build."""
     if out.exists() and any(out.iterdir()):
@@ -110,7 +129,7 @@ def _make(
         translate(["One."], language)
     asked = drawn(preset)
     items = asked.items
-    with pool_of(preset, models, workers) as pool:
+    with pool_of(preset, models, workers, ray) as pool:
         stages = _Stages(preset, models, work_folder(out), shard, pool)
         groups: list[Group] = [(group, {}) for group in _groups(items, preset.screen_chunk)]
         screened, makers = stages.run("screen", groups)
@@ -138,7 +157,7 @@ class _Stages:
     models: tuple[Weights, ...]
     work: Path
     shard: Shard
-    pool: Pool
+    pool: Pool | RayPool
 
     def run(self, method: str, groups: Sequence[Group]) -> tuple[list[Chunk], list[dict[str, Any]]]:
         """The chunks of a stage, in order, and their makers; this shard's are made if need be."""

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"torch", "datasets", "evaluate", "sklearn", "matplotlib", "transformers", "pandas"}
+HEAVY = {
+    "torch",
+    "datasets",
+    "evaluate",
+    "sklearn",
+    "matplotlib",
+    "transformers",
+    "pandas",
+    "ray",
+    "vllm",
+}
 OURS = ("faithshift_data", "faithshift_bench", "builders", "cards", "leaderboard")
 MAY_IMPORT = {
     "faithshift_data": set(),

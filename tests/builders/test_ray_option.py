@@ -1,0 +1,29 @@
+"""What `--ray` refuses before anything is started; `tests/long/test_ray.py` runs it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from builders.__main__ import main
+from builders.ray_pool import LOCAL, RayPool
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--preset", "organisms"), "--ray: expected a preset of traces, got organisms"),
+        (("--shard", "1/2"), "--ray: expected neither --shard nor a secret preset"),
+    ],
+)
+def test_what_ray_does_not_spread_is_refused(argv, said: str, tmp_path, capsys) -> None:
+    code = main(["build", "--ray", LOCAL, "--out", str(tmp_path / "out"), *argv])
+    err = capsys.readouterr().err
+    assert code == 1 and said in err and err.count("\n") == 1
+
+
+def test_without_ray_the_extra_is_named(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with RayPool(LOCAL, 1, lambda: None) as pool, pytest.raises(ValueError, match="build,ray"):
+        list(pool.results([lambda: 1]))
