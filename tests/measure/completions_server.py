@@ -22,10 +22,17 @@ class Fault:
 
 
 class Raw:
-    """Bytes instead of JSON; ``hang`` keeps the connection open without any."""
+    """Bytes instead of JSON; ``hang`` waits before them, ``drip`` before each of them."""
 
-    def __init__(self, body: bytes = b"", *, kind: str = "application/json", hang: float = 0.0):
-        self.body, self.kind, self.hang = body, kind, hang
+    def __init__(
+        self,
+        body: bytes = b"",
+        *,
+        kind: str = "application/json",
+        hang: float = 0.0,
+        drip: float = 0.0,
+    ):
+        self.body, self.kind, self.hang, self.drip = body, kind, hang, drip
 
 
 def words(text: str) -> list[str]:
@@ -90,7 +97,11 @@ def serving(script: Script, *, begins: list[str] | None = None, echoes: bool = T
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            step = 1 if getattr(said, "drip", 0.0) else max(len(content), 1)
+            for start in range(0, len(content), step):
+                self.wfile.write(content[start : start + step])
+                self.wfile.flush()
+                threading.Event().wait(getattr(said, "drip", 0.0))
 
         def log_message(self, *_: Any) -> None:
             pass

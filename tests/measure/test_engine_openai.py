@@ -118,6 +118,15 @@ def test_a_server_that_hangs_is_not_waited_for() -> None:
         engine(server, timeout=0.2, retries=1).complete(["p"], [0], Sampling(9))
 
 
+def test_a_reply_that_drips_is_not_waited_for() -> None:
+    drip = Raw(b"{" + b" " * 400, drip=0.02)
+    with (
+        serving(lambda asked: drip) as server,
+        pytest.raises(Unfinished, match="no reply in 0.3 s, 1 tries"),
+    ):
+        engine(server, timeout=0.3).complete(["p"], [0], Sampling(9))
+
+
 def test_nobody_listens() -> None:
     lost = OpenAIEngine("m", base_url="http://127.0.0.1:9/v1", retries=0)
     with pytest.raises(Unfinished, match="no connection"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from faithshift_data.measure.address import check_address
 
 KEY = "OPENAI_API_KEY"
 TRANSIENT = (408, 409, 429)
+# The longest pause between two tries, in seconds, that a server can ask of the client.
+PAUSE = 60.0
 _SILENT = (401, 403)
 
 
@@ -88,11 +91,16 @@ class Endpoint:
             Refused: the server refused it, or there was no reply after all retries.
         """
         tries = f"{self._retries + 1} tries"
+        # The client waits for the next byte; a reply that drips would go on for ever.
+        most = self._timeout * (self._retries + 1) + PAUSE * self._retries
         try:
-            return await client.completions.create(model=self.model, extra_body=self.extra, **asked)
+            async with asyncio.timeout(most):
+                return await client.completions.create(
+                    model=self.model, extra_body=self.extra, **asked
+                )
         except openai.APIStatusError as error:
             raise self._refusal(error, tries) from None
-        except openai.APITimeoutError:
+        except (openai.APITimeoutError, TimeoutError):
             raise Refused(f"no reply in {self._timeout:g} s, {tries}") from None
         except openai.APIConnectionError as error:
             cause = type(error.__cause__ or error).__name__
