@@ -167,17 +167,17 @@ def _read(
     elif added is not None:
         # A server may put a BOS before the prompt; whatever else it adds or drops shows here.
         in_prompt = added in (0, 1)
-    begins = engine.begins() or (getattr(engine.tokenizer, "bos_token", None) if known else "")
+    begins = engine.begins() or str(getattr(engine.tokenizer, "bos_token", None) or "")
     if tokens is not None and not known:
         one_bos = tokens[:1] != tokens[1:2]
     elif tokens is not None or added in (0, 1):
-        stands = bool(begins) and asked.prompt.startswith(begins)
+        stands = begins != "" and asked.prompt.startswith(begins)
         leading = _leading(tokens, begins) if tokens is not None else stands + (added or 0)
         one_bos = leading == 1 if engine.begins() else leading <= 1
     return in_prompt, one_bos
 
 
-def _leading(tokens: list[str], begins: str | None) -> int:
+def _leading(tokens: list[str], begins: str) -> int:
     count = 0
     while begins and tokens[count : count + 1] == [begins]:
         count += 1
