@@ -6,9 +6,11 @@ Actors may be on other machines; work folder and models are then on a disk that 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 T = TypeVar("T")
 LOCAL = "local"
@@ -93,6 +95,7 @@ class RayPool:
     def _join(self, ray: Any) -> None:
         here = self._address == LOCAL
         try:
+            _reach(self._address)
             ray.init(
                 address=self._address,
                 num_cpus=self._workers if here else None,
@@ -101,10 +104,22 @@ class RayPool:
                 log_to_driver=False,
                 logging_level="error",
             )
-        except ConnectionError as error:
+        except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ValueError(f"--ray: expected local or a cluster's address; {reason}") from None
         self._joined = True
+
+
+def _reach(address: str) -> None:
+    """Find out at once what Ray finds out after minutes.
+
+    Raises:
+        OSError: nobody listens there.
+        ValueError: a port that is none.
+    """
+    parts = urlsplit(address if "://" in address else f"ray://{address}")
+    if parts.port is not None:
+        socket.create_connection((parts.hostname or "", parts.port), timeout=10).close()
 
 
 class _Actor:
