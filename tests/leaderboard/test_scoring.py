@@ -1,0 +1,244 @@
+"""Judging: in a process with limits, on hidden labels, the same each time, and telling little."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import faithshift_bench as fb
+import faithshift_data as fd
+from builders.withhold import withhold
+from faithshift_bench.submission.card import check_card
+from faithshift_bench.submission.package import package_of
+from faithshift_data.errors import InputError
+from leaderboard import scoring
+from leaderboard.__main__ import main
+from leaderboard.controls import add_controls, self_test
+from leaderboard.page import render
+from leaderboard.ranking import tables
+from leaderboard.scoring import Board, Confines, difference, judge, rescore, score
+from leaderboard.store import Store
+from tests.leaderboard.crowd import CARD, FREE, made
+
+SALT = "a test's salt, which is no secret at all"
+QUIET = Confines()
+
+
+def send(store: Store, folder: Path, board: Board) -> str:
+    """Scores that know most labels, received; their id."""
+    scores, draw = folder / "scores.parquet", np.random.default_rng(0)
+    rows = fd.open(board.key).table("traces").select(["trace_id", "split", "label"]).to_pylist()
+    rows = sorted((r for r in rows if r["split"] != "train"), key=lambda r: r["trace_id"])
+    truth = np.array([0.5 if r["label"] is None else r["label"] for r in rows])
+    made = {
+        "trace_id": [r["trace_id"] for r in rows] * 2,
+        "seed": np.repeat([0, 1], len(rows)),
+        "score": np.concatenate([(truth + 2 * draw.random(len(rows))) / 3 for _ in (0, 1)]),
+    }
+    pq.write_table(pa.table(made), scores)
+    package = package_of(scores, check_card({**CARD, "name": "mine"}), fd.open(board.public))
+    return store.receive(package, scores).id
+
+
+@pytest.fixture(scope="module")
+def place(synthetic, tmp_path_factory):
+    """A board on hidden labels with one entry and a control."""
+    folder = tmp_path_factory.mktemp("board")
+    withhold(synthetic, folder / "public", folder / "key", salt=SALT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def board(place):
+    found = Board(str(place / "public"), str(place / "key"))
+    found.check()
+    return found
+
+
+@pytest.fixture(scope="module")
+def filled(place, board):
+    store = Store(place / "store", FREE)
+    name = send(store, place, board)
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr("leaderboard.controls.CONTROLS", ("length_only",))
+    assert len(add_controls(store, board, print)) == 1
+    assert score(store, board, QUIET, print) == (2, 0)
+    assert add_controls(store, board, print) == []
+    monkey.undo()
+    return store, name
+
+
+def entry(store: Store, name: str) -> dict:
+    return next(e for e in store.entries() if e["id"] == name)
+
+
+def test_figures_are_those_of_the_key_rounded(place, board, filled):
+    store, name = filled
+    found = entry(store, name)
+    report = fb.evaluate_scores(store.path(name) / "scores.parquet", board.key)
+    for point, names in (("full", ("ivr", "as", "hm")), ("certified", ("mfs", "coverage"))):
+        for key in names:
+            assert found[point][key] == round(getattr(report, point)[key], 2)
+    for row in report.full["ivr_by_axis"]:
+        assert found["axes"]["ivr"][row["axis"]] == round(row["value"], 1)
+    assert found["n"]["items"] == report.full["n_items"]
+    assert found["data"]["hidden"] and not found["control"]
+    # 9 figures at full coverage, 13 certified and a yes or no, each of 102 values; axes of 12.
+    assert found["bits"] < 22 * 6.7 + len(found["axes"]["ivr"] | found["axes"]["as"]) * 3.6 + 1
+
+
+def test_an_entry_tells_no_row_no_contact_and_no_count_of_errors(place, board, filled):
+    store, name = filled
+    text = json.dumps(entry(store, name))
+    page = render(store.entries())
+    key = fd.open(board.key)
+    secret = {*key.table("traces")["trace_id"].to_pylist()}
+    secret |= {*key.table("traces")["item_id"].to_pylist(), "errors of", "a@b.org"}
+    assert not [each for each in secret if each in text or each in page]
+    assert not list(store.folder.rglob("*.tmp"))
+
+
+def test_rescore_finds_all_figures_the_same_and_a_changed_one(board, filled, tmp_path):
+    store, name = filled
+    lines = []
+    assert rescore(store, board, QUIET, lines.append) == 0
+    assert len(lines) == 2 and all(line.endswith("the same") for line in lines)
+    forged = copy.deepcopy(entry(store, name))
+    forged["full"]["as"] = 0.99
+    assert difference(forged, entry(store, name)).startswith("full.as: 0.99 before, ")
+    assert difference({"a": [1]}, {"a": [1]}) is None
+    assert difference({"a": 1}, {}) == "a: only before"
+
+
+def test_the_self_test_runs_the_whole_way(board, filled, monkeypatch):
+    store, _ = filled
+    assert self_test(store, board, QUIET) is None
+    monkeypatch.setattr("leaderboard.controls.SEEDS", (0,))
+    # Another run of the baseline is found out.
+    assert "seeds" in self_test(store, board, QUIET)
+
+
+def test_the_self_test_needs_a_control(board, tmp_path):
+    with pytest.raises(InputError, match="not on the board"):
+        self_test(Store(tmp_path), board, QUIET)
+
+
+def test_what_is_unsound_is_rejected_with_the_validators_line(board, place, tmp_path):
+    store = Store(tmp_path / "store", FREE)
+    scores = tmp_path / "s.parquet"
+    table = pq.read_table(place / "scores.parquet").slice(1)
+    pq.write_table(table, scores)
+    package = package_of(scores, check_card(CARD), fd.open(board.public))
+    name = store.receive(package, scores).id
+    assert score(store, board, QUIET, print) == (0, 1)
+    (rejection,) = store.rejections()
+    assert rejection["id"] == name and "missing row" in rejection["reason"]
+    assert score(store, board, QUIET, print) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("confines", "reason"),
+    [
+        (Confines(wall_seconds=0.05), "longer than 0.05 seconds"),
+        (Confines(cpu_seconds=0), "SIGXCPU|SIGKILL|more time or memory"),
+    ],
+)
+def test_what_takes_too_long_is_ended(board, filled, confines, reason):
+    import re
+
+    store, name = filled
+    assert re.search(reason, judge(store, name, board, confines)["rejection"])
+
+
+def test_what_takes_too_much_memory_is_ended(board, filled):
+    store, name = filled
+    memory = Confines(memory_bytes=400 * 2**20)
+    try:
+        found = judge(store, name, board, memory)
+    except InputError as error:
+        # So little that not even the keeper's own data could be read: nobody is to blame.
+        assert "waits" in str(error)
+    else:
+        assert "memory" in found["rejection"]
+
+
+def test_a_judge_that_was_killed_from_outside_rejects_nothing(board, filled, monkeypatch):
+    store, name = filled
+    monkeypatch.setattr(scoring, "_run", lambda *_: -9)
+    with pytest.raises(InputError, match="waits .status -9"):
+        judge(store, name, board, QUIET)
+
+
+def test_a_judge_knows_no_token(board, filled, monkeypatch, tmp_path):
+    seen = {}
+
+    class Popen:
+        pid = 0
+
+        def __init__(self, argv, **how):
+            seen.update(how)
+
+        def wait(self, seconds=None):
+            return 1
+
+        def poll(self):
+            return 1
+
+    monkeypatch.setattr(scoring.subprocess, "Popen", Popen)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("FAITHSHIFT_SALT", "salt")
+    assert scoring._run(tmp_path / "a", tmp_path / "b", 1) == 1
+    assert not {"HF_TOKEN", "FAITHSHIFT_SALT"} & set(seen["env"])
+    assert seen["start_new_session"] and os.environ["HF_TOKEN"]
+
+
+def test_scores_of_other_data_wait(board, tmp_path):
+    store, lines = Store(tmp_path / "store", FREE), []
+    name = store.receive(*made(1, tmp_path)).id
+    assert score(store, board, QUIET, lines.append) == (0, 0)
+    assert store.queue() == [name] and lines == ["1 wait for other data"]
+    assert "other data" in judge(store, name, board, QUIET)["rejection"]
+
+
+def test_folders_that_do_not_belong_together(board, synthetic):
+    for public, key, message in (
+        (board.public, None, "the key of these data"),
+        (str(synthetic), board.key, "no label is withheld"),
+        (board.public, str(synthetic), "not the key"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Board(public, key).check()
+
+
+def test_the_entry_is_ranked_and_the_control_beside_it(filled):
+    (table,) = tables(filled[0].entries())
+    assert table.kind == "ranked"
+    assert {row.entry["control"]: row.places for row in table.rows} == {True: None, False: (1, 1)}
+
+
+def test_the_command(board, filled, tmp_path, capsys):
+    store = str(filled[0].folder)
+    told = ["--data", board.public, "--key", board.key]
+    assert main(["selftest", store, *told]) == 0
+    assert main(["selftest", store, "--data", board.public]) == 1
+    assert (
+        main(["build", store, "-o", str(tmp_path / "i.html"), "--csv", str(tmp_path / "i.csv")])
+        == 0
+    )
+    assert "FaithShift leaderboard" in (tmp_path / "i.html").read_text()
+    captured = capsys.readouterr()
+    assert "the same" in captured.out and captured.err.startswith("error: ")
+    other = str(tmp_path / "other")
+    inbox = str(filled[0].folder / "submissions")
+    assert main(["receive", other, inbox, "--data", board.public]) == 0
+    assert capsys.readouterr().out.count("received") == 2
+    assert main(["receive", other, inbox, "--data", board.public]) == 0
+    assert capsys.readouterr().out.count("was there before") == 2
+    assert main(["receive", other, str(tmp_path / "no"), "--data", board.public]) == 1
