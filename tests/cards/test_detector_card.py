@@ -53,6 +53,7 @@ def test_figures_are_those_of_the_report(saved: Path) -> None:
         low, high = (float(part) for part in re.findall(r"\d\.\d+", cells[place + 1]))
         assert (low, high) == pytest.approx(report["full"]["intervals"][name], abs=5e-3)
     assert "the arrays here are those of seed 0" in card
+    assert "gold answers. Training seeds leave it\nthe same, so that its floor" in card
     assert "nothing is claimed" in detector_card(saved / "seed-3")
 
 
