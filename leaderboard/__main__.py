@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         _say(f"error: {' '.join(str(error).split())}")
         return 1
 

@@ -25,11 +25,12 @@ def main() -> int:
 def _confine(memory: int, seconds: int) -> None:
     for what, most in (
         (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, LARGEST_OUTCOME),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
+    # At the first limit comes a signal that says why, at the second the end.
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
 
 
 def _judge(job: dict[str, Any]) -> dict[str, Any]:

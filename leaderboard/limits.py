@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from faithshift_data.errors import InputError
 
@@ -68,15 +67,6 @@ def check_limits(attempt: Attempt, earlier: Sequence[Attempt], limits: Limits) -
 
 def _since(attempts: Sequence[Attempt], start: datetime) -> int:
     return sum(each.at > start for each in attempts)
-
-
-def numbers_in(figures: Any) -> int:
-    """How many figures stand in an answer; an undefined one is a figure, a count is none."""
-    if isinstance(figures, Mapping):
-        return sum(numbers_in(each) for each in figures.values())
-    if isinstance(figures, list | tuple):
-        return sum(numbers_in(each) for each in figures)
-    return int(figures is None or isinstance(figures, float | bool))
 
 
 def bits_told(n_figures: int, decimals: int = DECIMALS) -> float:

@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +42,8 @@ def render(entries: Sequence[Entry]) -> str:
     Raises:
         ImportError: with the extra to install, where jinja2 is absent.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise ImportError("the page needs jinja2: pip install 'faithshift[report]'") from error
-    text = (TEMPLATES / "board.html.j2").read_text("utf-8")
     style, script = ((TEMPLATES / name).read_text("utf-8") for name in ("board.css", "board.js"))
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(text)
-    return page.render(
+    return _template().render(
         style=style,
         script=script,
         style_hash=_sha256(style),
@@ -77,6 +72,16 @@ def board_csv(entries: Sequence[Entry]) -> str:
         for row in table.rows:
             lines.writerow([_safe(cell) for cell in _flat(table, row)])
     return out.getvalue()
+
+
+@cache
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise ImportError("the page needs jinja2: pip install 'faithshift[report]'") from error
+    text = (TEMPLATES / "board.html.j2").read_text("utf-8")
+    return Environment(autoescape=True, undefined=StrictUndefined).from_string(text)
 
 
 def _sorted(entries: Sequence[Entry]) -> list[Entry]:

@@ -123,3 +123,21 @@ def resolve(store: Store, request: Request) -> Answer:
         return Answer(416, b"", {**headers, "Content-Range": f"bytes */{len(data)}"})
     headers["Content-Range"] = f"bytes {start}-{end}/{len(data)}"
     return Answer(206, data[start : end + 1], headers)
+
+
+def discussions(store: Store, request: Request) -> Answer:
+    """The pull requests, all open, on one page."""
+    repo = find_repo(store, request)
+    found = [
+        {
+            "title": title,
+            "num": number,
+            "author": {"name": "tester"},
+            "createdAt": "2027-01-01T00:00:00.000Z",
+            "status": "open",
+            "repo": {"name": repo.id, "type": repo.kind},
+            "isPullRequest": True,
+        }
+        for number, title in enumerate(repo.requests, 1)
+    ]
+    return Answer.of({"discussions": found, "count": len(found), "start": 0})

@@ -28,6 +28,7 @@ ROUTES: dict[str, tuple[str, str, Route]] = {
     "tree": ("GET", rf"{_API}/tree/{_REV}(?:/(?P<path>.+))?", reading.tree),
     "paths-info": ("POST", rf"{_API}/paths-info/{_REV}", reading.paths_info),
     "refs": ("GET", rf"{_API}/refs", reading.refs),
+    "discussions": ("GET", rf"{_API}/discussions", reading.discussions),
     "tag": ("POST", rf"{_API}/tag/{_REV}", writing.tag),
     "branch": ("POST", rf"{_API}/branch/{_REV}", writing.branch),
     "head": ("HEAD", rf"{_FILES}/resolve/{_REV}/(?P<path>.+)", reading.resolve),

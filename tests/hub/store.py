@@ -42,6 +42,8 @@ class Repo:
     titles: dict[str, str] = field(default_factory=dict)
     branches: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
+    # Titles of pull requests; the first has number 1 and the branch refs/pr/1.
+    requests: list[str] = field(default_factory=list)
 
     def sha(self, revision: str) -> str | None:
         """The commit of a branch, tag or commit id."""

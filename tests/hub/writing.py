@@ -104,6 +104,7 @@ def commit(store: Store, request: Request) -> Answer:
     """All or nothing, on top of the parent that the client knows."""
     repo, branch = find_repo(store, request, write=True), unquote(request.parts["rev"])
     head = find_sha(repo, branch)
+    asks = request.flag("create_pr")
     tree = dict(repo.commits[head])
     title = ""
     for line in request.body.decode().splitlines():
@@ -124,9 +125,15 @@ def commit(store: Store, request: Request) -> Answer:
             del tree[value["path"]]
         else:
             raise Refusal(400, "BadRequest", f"unknown operation {key}")
+    if asks:
+        repo.requests.append(title)
+        branch = f"refs/pr/{len(repo.requests)}"
     sha = repo.add(tree, title, branch)
-    url = f"{request.base}/{request.parts['kinds']}/{repo.id}/commit/{sha}"
-    return Answer.of({"success": True, "commitOid": sha, "commitUrl": url, "hookOutput": ""})
+    home = f"{request.base}/{request.parts['kinds']}/{repo.id}"
+    made = {"success": True, "commitOid": sha, "commitUrl": f"{home}/commit/{sha}"}
+    if asks:
+        made["pullRequestUrl"] = f"{home}/discussions/{len(repo.requests)}"
+    return Answer.of(made | {"hookOutput": ""})
 
 
 def tag(store: Store, request: Request) -> Answer:

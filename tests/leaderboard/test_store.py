@@ -14,7 +14,7 @@ import pytest
 
 from faithshift_bench.submission import read_package
 from faithshift_data.errors import InputError
-from leaderboard.limits import Limits, bits_told, fitting_gain, numbers_in
+from leaderboard.limits import Limits, bits_told, fitting_gain
 from leaderboard.store import Store
 from tests.leaderboard.crowd import FREE, made
 
@@ -162,8 +162,6 @@ def test_the_submitter_that_the_board_knows_counts(tmp_path):
 
 
 def test_bits_and_gain_by_hand():
-    # Two figures and an undefined one; counts and texts are none.
-    assert numbers_in({"a": 0.5, "b": [0.1, None], "n": 7, "name": "x"}) == 3
     # 0.0 to 1.0 by tenths, or undefined: 12 values.
     assert bits_told(2, 1) == pytest.approx(2 * 3.584962500721156)
     # sqrt((10 ln 2 + ln 20) / 200) = sqrt(9.927 / 200)
