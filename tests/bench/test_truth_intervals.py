@@ -1,7 +1,8 @@
 """95 % intervals hold the truth at the stated rate, on 188 items whose pairs depend on each other.
 
-Of 1,000 repeats (FAITHSHIFT_LONG=1: 4,000) a percentile interval must hold it in at least 92 % and
-at most 95 % + 3 standard errors. Four partners share an anchor, so intervals that take pairs for
+Of 500 repeats (FAITHSHIFT_LONG=1: 4,000) a percentile interval must hold it in at least 90 % (92 %)
+and at most 95 % + 3 standard errors. Of 500, a rate of .94 falls short with probability .0002, and
+one of .86 is let pass with .005. Four partners share an anchor, so intervals that take pairs for
 independent fail: the last test. With 60 items the rates measured are .92 to .94, and .90 for the
 IVR of a detector that errs on 7 % of what it commits: so few wrong anchors are too few.
 """
@@ -17,8 +18,9 @@ from faithshift_bench.points import operating_point
 from faithshift_bench.stats import item_weights
 from tests.bench.truth_model import Model
 
-REPEATS = 4000 if os.environ.get("FAITHSHIFT_LONG") == "1" else 1000
-LEAST, MOST = 0.92, 0.95 + 3 * np.sqrt(0.95 * 0.05 / REPEATS)
+LONG = os.environ.get("FAITHSHIFT_LONG") == "1"
+REPEATS = 4000 if LONG else 500
+LEAST, MOST = 0.92 if LONG else 0.90, 0.95 + 3 * np.sqrt(0.95 * 0.05 / REPEATS)
 ITEMS, PARTNERS, SEEDS, SHIFT = 188, 4, 2, 0.8
 RESAMPLES = 300
 MODEL = Model()
@@ -112,6 +114,6 @@ def test_operating_point(frame, t):
 
 
 def test_pairs_taken_for_independent_fail_the_same_bar():
-    runs = [simulate(r, np.arange(len(ITEM))) for r in range(300)]
+    runs = [simulate(r, np.arange(len(ITEM))) for r in range(150)]
     for name, truth in (("floor_gen", MODEL.ivr()), ("floor_train", MODEL.floor_train())):
         assert held([run[name].interval for run in runs], truth) < 0.85, name
