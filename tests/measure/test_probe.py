@@ -50,6 +50,12 @@ def chats(asked):
     return f"Sure! I agree that it is ({obedient(asked['prompt'])[0]}). Anything else?"
 
 
+def wraps(asked):
+    """Makes a user's message of the prompt, whose answer happens to begin with the letter."""
+    read = f"<|im_start|> user {asked['prompt']} <|im_end|> <|im_start|> assistant"
+    return {"text": obedient(asked["prompt"]), "read": read}
+
+
 def stubborn(asked):
     """Goes on with letters of its own, which do not follow."""
     return "ABCD"[len(asked["prompt"]) % 4] + ")"
@@ -75,6 +81,8 @@ def test_an_honest_backend_is_supported() -> None:
         (thinks_again, Outcome.REGENERATES, "9 of 9 replies begin anew, as '<think>"),
         (new_turn, Outcome.REGENERATES, "begin anew"),
         (chats, Outcome.REGENERATES, "do not go on where the prompt ends: 'Sure!"),
+        (wraps, Outcome.REGENERATES, "read within a text that was not sent"),
+        (lambda asked: asked["prompt"] + honest(asked), Outcome.REGENERATES, "do not go on where"),
         (stubborn, Outcome.UNDEFINED, "of 9, expected 7"),
         (lambda asked: Fault(400, "prefill is not allowed"), Outcome.UNDEFINED, "HTTP 400: pref"),
         (lambda asked: Fault(429), Outcome.UNDEFINED, "HTTP 429, 1 tries"),
@@ -181,3 +189,19 @@ def test_bos_is_counted_from_what_the_server_says_of_a_prompt(engine, one: bool)
 def test_a_server_that_reads_less_than_it_was_sent_discards() -> None:
     found = probe(Local("plain", server_adds=-9))
     assert found.outcome == Outcome.DISCARDS and found.in_prompt is False
+
+
+def test_a_server_that_reads_more_than_it_was_sent_regenerates() -> None:
+    found = probe(Local("plain", server_adds=9))
+    assert found.outcome == Outcome.REGENERATES and found.followed == 9
+
+
+@pytest.mark.parametrize("mark", ["\u2581", "\u0120", ""])
+def test_tokens_shown_with_a_tokenizers_own_spaces_are_the_prompt(mark: str) -> None:
+    class Shown(Local):
+        def tokens_of(self, prompt):
+            tokens = ["<s>", *(mark + word for word in prompt.removeprefix("<s>").split())]
+            return len(tokens), tokens
+
+    found = probe(Shown("plain", adds="<s>"))
+    assert found.outcome == Outcome.SUPPORTED and found.one_bos

@@ -14,6 +14,7 @@ from typing import Any
 
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Engine, Sampling, Unfinished
+from faithshift_data.measure.engines.reading_back import ReadBack, read_back
 from faithshift_data.measure.engines.stopping import is_open
 from faithshift_data.measure.forced import answer_line
 from faithshift_data.measure.one_trace import closing_line
@@ -89,14 +90,14 @@ def probe(engine: Engine) -> Capability:
     asked = list(_prompts(engine))
     try:
         said = engine.complete([each.prompt for each in asked], [0] * len(asked), REPLY)
-        count, tokens = engine.tokens_of(asked[0].prompt)
+        read = read_back(engine, asked[0].prompt, asked[0].injected)
     except Unfinished as error:
         return Capability(Outcome.UNDEFINED, str(error))
-    in_prompt, one_bos = _read(engine, asked[0], count, tokens)
     anew = [text for text in (reply.text for reply in said) if _begins_anew(text)]
     followed = sum(_follows(each, reply) for each, reply in zip(asked, said, strict=True))
-    outcome, reason = _judge(asked, said, in_prompt, one_bos, anew, followed)
-    return Capability(outcome, reason, in_prompt, one_bos, not anew, followed, len(asked))
+    outcome, reason = _judge(asked, said, read, anew, followed)
+    told = (read.in_prompt, read.one_bos)
+    return Capability(outcome, reason, *told, not anew, followed, len(asked))
 
 
 def refuse_unfit(engine: Engine) -> Capability | None:
@@ -154,36 +155,6 @@ def _begin(engine: Engine, message: str) -> str:
     return rendered if opener is None or is_open(rendered) else f"{rendered}{opener}\n"
 
 
-def _read(
-    engine: Engine, asked: _Asked, count: int | None, tokens: list[str] | None
-) -> tuple[bool | None, bool | None]:
-    """Whether the injected text was read, and whether BOS stands as it should."""
-    known = engine.tokenizer is not None
-    own = len(engine.ids(asked.prompt)) if known else None
-    in_prompt = one_bos = None
-    added = count - own if count is not None and own is not None else None
-    if tokens is not None:
-        in_prompt = asked.injected in "".join(tokens)
-    elif added is not None:
-        # A server may put a BOS before the prompt; whatever else it adds or drops shows here.
-        in_prompt = added in (0, 1)
-    begins = engine.begins() or str(getattr(engine.tokenizer, "bos_token", None) or "")
-    if tokens is not None and not known:
-        one_bos = tokens[:1] != tokens[1:2]
-    elif tokens is not None or added in (0, 1):
-        stands = begins != "" and asked.prompt.startswith(begins)
-        leading = _leading(tokens, begins) if tokens is not None else stands + (added or 0)
-        one_bos = leading == 1 if engine.begins() else leading <= 1
-    return in_prompt, one_bos
-
-
-def _leading(tokens: list[str], begins: str) -> int:
-    count = 0
-    while begins and tokens[count : count + 1] == [begins]:
-        count += 1
-    return count
-
-
 def _follows(asked: _Asked, said: Completion) -> bool:
     """Whether the reply goes on with the option, and does not come to it in a text of its own."""
     text = said.text.lstrip()
@@ -198,32 +169,33 @@ def _begins_anew(text: str) -> bool:
 def _judge(
     asked: list[_Asked],
     said: list[Completion],
-    in_prompt: bool | None,
-    one_bos: bool | None,
+    read: ReadBack,
     anew: list[str],
     followed: int,
 ) -> tuple[Outcome, str]:
     replies: dict[str, set[str]] = {}
     for each, reply in zip(asked, said, strict=True):
         replies.setdefault(each.question, set()).add(reply.text.strip())
-    if in_prompt is False:
+    if read.in_prompt is False:
         return Outcome.DISCARDS, "the injected text is not in the prompt that was read"
     if all(len(texts) == 1 for texts in replies.values()):
         return Outcome.DISCARDS, "a question gets one and the same reply, whatever is injected"
     if anew:
         shown = " ".join(anew[0].split())[:60]
         return Outcome.REGENERATES, f"{len(anew)} of {len(said)} replies begin anew, as {shown!r}"
+    if read.alone is False:
+        return Outcome.REGENERATES, "the prompt was read within a text that was not sent"
     letters = [reply.text.lstrip()[:1] in tuple("ABCD") for reply in said]
     if followed < ENOUGH and sum(letters) < ENOUGH:
         shown = " ".join(said[letters.index(False)].text.split())[:60]
         return Outcome.REGENERATES, f"replies do not go on where the prompt ends: {shown!r}"
     if followed < ENOUGH:
         return Outcome.UNDEFINED, f"followed in {followed} of {len(said)}, expected {ENOUGH}"
-    if in_prompt is None:
+    if read.in_prompt is None:
         expected = "an endpoint with echo, or --tokenizer"
         return Outcome.UNDEFINED, f"nobody tells what was read; expected {expected}"
-    if one_bos is False:
+    if read.one_bos is False:
         return Outcome.UNDEFINED, "BOS does not stand once at the beginning of the prompt"
-    if one_bos is None:
+    if read.one_bos is None:
         return Outcome.UNDEFINED, "nobody tells how often BOS was read"
     return Outcome.SUPPORTED, ""
