@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -172,7 +173,9 @@ def test_a_boards_refusal_is_one_line(run, made, synthetic, server, tmp_path):
     shutil.copytree(synthetic, other)
     manifest = json.loads((other / "manifest.json").read_text())
     # The same traces, and one file more: other data.
-    manifest["files"]["extra.txt"] = {"bytes": 1, "rows": None, "sha256": "0" * 64}
+    (other / "extra.txt").write_text("x")
+    found = hashlib.sha256(b"x").hexdigest()
+    manifest["files"]["extra.txt"] = {"bytes": 1, "rows": None, "sha256": found}
     (other / "manifest.json").write_text(json.dumps(manifest))
     status, out, err = run("submit", made[0], "--card", made[1], "--data", other, "--to", address)
     assert status == 1 and not out and "other data than this board ranks" in err
