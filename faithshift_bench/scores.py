@@ -167,7 +167,7 @@ class ScoreTable:
                 row=int(rows[strange[0]]),
                 field="trace_id",
                 expected="a trace_id of the data",
-                got=ids[strange[0]],
+                got=_some(ids[strange]),
             )
         seeds = np.unique(self.seed)
         cell = np.searchsorted(seeds, self.seed[rows]) * n + at
@@ -178,6 +178,7 @@ class ScoreTable:
         if len(again):
             row, before = int(rows[again[0]]), int(rows[first[cell[again[0]]]])
             repeat = f"{self.trace_id[row]} of seed {self.seed[row]} as in row {before}"
+            repeat += f", and {len(again) - 1} more" * (len(again) > 1)
             raise InputError(
                 "repeated row",
                 file=self.source,
@@ -204,6 +205,14 @@ class ScoreTable:
             None if self.confidence is None else self.confidence[placed],
             int(ignored.sum()),
         )
+
+
+def _some(names: NDArray[np.str_]) -> str:
+    """A name alone; of several, how many there are and the first ones."""
+    different = list(dict.fromkeys(names.tolist()))
+    if len(different) == 1:
+        return str(different[0])
+    return f"{len(different)}, such as {', '.join(different[:5])}"
 
 
 def _each(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from faithshift_bench.submission.package import FILES, STATEMENT, Package, write_package
+from faithshift_bench.submission.package import STATEMENT, Package, write_package
 from faithshift_data.atomic import canonical_json
 from faithshift_data.errors import InputError, reason_of
 from faithshift_data.hub import LOGIN, NAME
@@ -92,13 +92,13 @@ def _to_hub(package: Package, scores: Path, name: str) -> Sent:
         raise InputError("not a repository", field="--to", expected="hub:ORG/NAME", got=name)
     from huggingface_hub import CommitOperationAdd, HfApi
 
-    api, place = HfApi(), {"repo_id": name, "repo_type": "dataset"}
+    api = HfApi()
+    place: dict[str, Any] = {"repo_id": name, "repo_type": "dataset"}
     folder, title = f"{FOLDER}/{package.id}", f"Submission {package.id}"
     additions = [
         CommitOperationAdd(f"{folder}/{STATEMENT}", canonical_json(package.statement()).encode()),
         CommitOperationAdd(f"{folder}/{package.file}", scores.read_bytes()),
     ]
-    assert package.file in FILES
     try:
         if api.file_exists(filename=f"{folder}/{STATEMENT}", **place):
             return Sent(f"{name}/{folder}", new=False)

@@ -326,6 +326,9 @@ each(
 )
 
 
+each("unknown trace.*got 3, such as x, y, z", unknowns=lambda b: b.csv(["x,1", "y,1", "z,1"]))
+
+
 @case("repeated", "repeated row")
 def _repeated(b: Bench) -> None:
     b.csv([f"{name},0.5" for name in [*b.ids, b.ids[0]]])

@@ -7,6 +7,8 @@ import json
 import math
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from faithshift_bench.submission import validate
 from faithshift_bench.submission.card import check_card
 from faithshift_bench.submission.package import package_of
 from faithshift_data.errors import InputError
+from leaderboard import judge as judge_module
 from leaderboard import scoring
 from leaderboard.__main__ import main
 from leaderboard.controls import add_controls, self_test
@@ -157,16 +160,29 @@ def test_what_takes_too_long_is_ended(board, filled, confines, reason):
     assert re.search(reason, judge(store, name, board, confines)["rejection"])
 
 
-def test_what_takes_too_much_memory_is_ended(board, filled):
+def test_memory_is_bounded_by_the_kernel_and_its_end_is_a_rejection(board, filled, monkeypatch):
+    code = "from leaderboard.judge import _confine\n_confine(2**30, 60)\nbytearray(2**30)"
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=scoring.ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.rstrip().endswith("MemoryError")
+
+    def greedy(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("faithshift_bench.submission.validate", greedy)
     store, name = filled
-    memory = Confines(memory_bytes=400 * 2**20)
-    try:
-        found = judge(store, name, board, memory)
-    except InputError as error:
-        # So little that not even the keeper's own data could be read: nobody is to blame.
-        assert "waits" in str(error)
-    else:
-        assert "memory" in found["rejection"]
+    job = {"id": name, "folder": str(store.path(name)), "public": board.public, "key": board.key}
+    assert "more memory than a submission may use" in judge_module._judge(job)["rejection"]
+
+
+def test_a_fault_of_ours_tells_nothing(board, filled, monkeypatch):
+    def faulty(*_, **__):
+        raise KeyError("t-secret is faithful")
+
+    monkeypatch.setattr("faithshift_bench.evaluate_scores", faulty)
+    store, name = filled
+    job = {"id": name, "folder": str(store.path(name)), "public": board.public, "key": board.key}
+    assert judge_module._judge(job) == {"rejection": "it could not be evaluated (KeyError)"}
 
 
 def test_a_judge_that_was_killed_from_outside_rejects_nothing(board, filled, monkeypatch):
