@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,16 @@ MAY_IMPORT = {
 }
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """All nodes of a file."""
+    return list(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
 def imported(path: Path) -> set[str]:
     """Top-level names of all modules that a file imports, anywhere in it."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -80,11 +87,10 @@ def test_heavy_packages_are_imported_where_used(code):
 def test_no_pickle_no_eval():
     for room in OURS:
         for path in sorted((ROOT / room).rglob("*.py")):
-            tree = ast.parse(path.read_text("utf-8"))
             assert not imported(path) & {"pickle", "dill", "joblib", "marshal"}, path
             called = [
                 n.func.id
-                for n in ast.walk(tree)
+                for n in nodes(path)
                 if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
             ]
             assert not {"eval", "exec"} & set(called), path

@@ -28,7 +28,7 @@ def rows(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(confidence, float), np.array(errors), np.array(items)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows(), rows(), st.integers(2, 4))
 @pytest.mark.parametrize("bound", ["betting", "betting-mixture", "betting-agrapa"])
 def test_clustered_certificates_do_not_count_copies(bound, calib, tune, k: int) -> None:
