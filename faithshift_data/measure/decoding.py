@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.nn.functional import pad
 
+from faithshift_data.measure import caches
 from faithshift_data.measure.engines import Completion, Sampling
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def forward(
         input_ids=input_ids,
         attention_mask=mask,
         position_ids=position,
-        cache=cache,
         use_cache=True,
         logits_to_keep=1,
+        **caches.given(engine.model, cache),
     )
-    return Rows(output.cache, mask, position[:, -1:], output.logits[:, -1])
+    return Rows(caches.taken(output), mask, position[:, -1:], output.logits[:, -1])
 
 
 @torch.inference_mode()

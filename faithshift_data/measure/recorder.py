@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from faithshift_data.measure import caches
 from faithshift_data.measure.anatomy import anatomy, listening
 from faithshift_data.measure.rollout import Rollout
 from faithshift_data.measure.spans import Spans
@@ -157,11 +158,12 @@ def teacher_force(
     parts = anatomy(engine.model)
     given: dict[str, Any] = {"attention_mask": mask, "position_ids": position} if any(gaps) else {}
     if start and (keep := min(start.shared(recorders[0].ids), recorders[0].first)):
-        given["cache"], input_ids = start.upto(keep), input_ids[:, keep:]
+        given |= caches.given(parts.base, start.upto(keep))
+        input_ids = input_ids[:, keep:]
     with listening(parts, on_state, on_attention):
         output = parts.base(input_ids=input_ids, use_cache=True, **given)
     found = [
         each.result(output.last_hidden_state[row, place], len(parts.blocks))
         for row, (place, each) in enumerate(zip(places, recorders, strict=True))
     ]
-    return found, output.cache
+    return found, caches.taken(output)

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
+from faithshift_data.measure import caches
 from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -76,8 +77,9 @@ def read(engine: TransformersEngine, text: str, start: Reading | None = None) ->
     keep = start.shared(ids) if start else 0
     cache = start.upto(keep) if start and keep else None
     new = torch.tensor([ids[keep:]])
-    output = engine.model.base_model(input_ids=new, cache=cache, use_cache=True)
-    return Reading(ids, output.cache)
+    base = engine.model.base_model
+    output = base(input_ids=new, use_cache=True, **caches.given(base, cache))
+    return Reading(ids, caches.taken(output))
 
 
 class Prompts:

@@ -35,6 +35,7 @@ def test_greedy_words_are_those_of_transformers(engine, folder) -> None:
     other = make_engine("transformers", folder)
     ours = engine.complete(PROMPTS, [0] * 20, Sampling(16))
     theirs = other.complete(PROMPTS, [0] * 20, Sampling(16))
+    assert [each.finish for each in ours] == [each.finish for each in theirs]
     # Rounding may decide a tie, no more often than once.
     assert sum(a == b for a, b in zip(ours, theirs, strict=True)) >= 19
 
