@@ -47,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("inbox", type=Path, help="holds a folder a submission")
             continue
         command.add_argument("--key", help="the folder with its hidden labels")
-        command.add_argument("--seconds", type=float, default=900, help="most for one submission")
-        command.add_argument("--memory-gib", type=float, default=4, help="most for one submission")
+        command.add_argument("--seconds", type=int, default=300, help="of a processor, at most")
+        command.add_argument("--memory-gib", type=float, default=4, help="at most")
     return parser
 
 
@@ -104,7 +104,7 @@ def _build(options: argparse.Namespace) -> int:
 
 def _told(options: argparse.Namespace) -> tuple[Store, Board, Confines]:
     memory = int(options.memory_gib * 2**30)
-    confines = Confines(memory, int(options.seconds) + 1, options.seconds)
+    confines = Confines(memory, options.seconds, 3.0 * options.seconds)
     board = Board(options.data, options.key)
     board.check()
     return Store(options.store), board, confines

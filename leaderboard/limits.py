@@ -20,13 +20,13 @@ class Limits:
     Attributes:
         a_week: of one submitter in seven days.
         of_submitter: of one submitter in all.
-        of_detector: of one detector's name, in all.
+        of_detector: of one submitter's detector, by its name.
         a_day: of everybody together in one day.
     """
 
     a_week: int = 3
     of_submitter: int = 10
-    of_detector: int = 10
+    of_detector: int = 5
     a_day: int = 50
 
 
@@ -54,7 +54,8 @@ def check_limits(attempt: Attempt, earlier: Sequence[Attempt], limits: Limits) -
     day, week = timedelta(days=1), timedelta(days=7)
     same = [each for each in earlier if each.data == attempt.data]
     mine = [each for each in same if each.submitter == attempt.submitter]
-    named = [each for each in same if each.detector == attempt.detector]
+    # By its submitter: nobody else can use a detector's submissions up.
+    named = [each for each in mine if each.detector == attempt.detector]
     for message, found, most in (
         ("by one submitter in seven days", _since(mine, attempt.at - week), limits.a_week),
         ("by one submitter", len(mine), limits.of_submitter),

@@ -101,10 +101,15 @@ def score(store: Store, board: Board, confines: Confines, say: Say) -> tuple[int
     """Judge all that waits for this board; how many were entered and rejected."""
     entered = rejected = others = 0
     for name in store.queue():
-        if store.read(name)[0].data["hash"] != board.hash:
-            others += 1
+        try:
+            if store.read(name)[0].data["hash"] != board.hash:
+                others += 1
+                continue
+            found = judge(store, name, board, confines)
+        except InputError as error:
+            # The others need not wait for it.
+            say(f"{name[:12]}: {error}")
             continue
-        found = judge(store, name, board, confines)
         if "entry" in found:
             entered += store.enter(name, found["entry"])
             say(f"{name[:12]}: entered")

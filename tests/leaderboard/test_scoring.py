@@ -19,7 +19,7 @@ import pytest
 import faithshift_bench as fb
 import faithshift_data as fd
 from builders.withhold import withhold
-from faithshift_bench.submission import validate
+from faithshift_bench.submission import read_package, validate
 from faithshift_bench.submission.card import check_card
 from faithshift_bench.submission.package import package_of
 from faithshift_data.errors import InputError
@@ -190,6 +190,19 @@ def test_a_judge_that_was_killed_from_outside_rejects_nothing(board, filled, mon
     monkeypatch.setattr(scoring, "_run", lambda *_: -9)
     with pytest.raises(InputError, match="waits .status -9"):
         judge(store, name, board, QUIET)
+
+
+def test_one_that_cannot_be_judged_keeps_no_other_waiting(board, filled, tmp_path, monkeypatch):
+    store, lines = Store(tmp_path / "store", FREE), []
+    inbox = filled[0].folder / "submissions"
+    for path in sorted(inbox.iterdir()):
+        package = read_package(path)
+        store.receive(package, path / package.file)
+    spoilt, sound = store.queue()
+    next(store.path(spoilt).glob("scores.*")).write_bytes(b"rot")
+    monkeypatch.setattr(scoring, "judge", lambda store, name, *_: {"rejection": "judged"})
+    assert score(store, board, QUIET, lines.append) == (0, 1)
+    assert store.queue() == [spoilt] and "other content" in lines[0]
 
 
 def test_a_judge_knows_no_token(board, filled, monkeypatch, tmp_path):

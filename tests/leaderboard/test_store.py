@@ -122,7 +122,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     [
         (Limits(a_week=2), "a@b.org", "xyz", (0, 1, 6), "in seven days .expected 2"),
         (Limits(a_week=9, of_submitter=2), "a@b.org", "xyz", (0, 30, 60), "by one submitter .e"),
-        (Limits(of_detector=2), None, "xxx", (0, 30, 60), "of one detector"),
+        (Limits(of_detector=2), "a@b.org", "xxx", (0, 30, 60), "of one detector"),
         (Limits(a_day=2), None, "xyz", (0, 0, 0), "by everybody"),
     ],
 )
@@ -167,3 +167,10 @@ def test_bits_and_gain_by_hand():
     # sqrt((10 ln 2 + ln 20) / 200) = sqrt(9.927 / 200)
     assert fitting_gain(10, 100) == pytest.approx(0.222792, abs=1e-6)
     assert fitting_gain(10**6, 100) == 1.0 == fitting_gain(0, 0)
+
+
+def test_nobody_uses_up_anothers_submissions(tmp_path):
+    store = Store(tmp_path / "store", Limits(of_detector=1))
+    for k in range(3):
+        package, scores = made(k, tmp_path, name="theirs", contact=f"{k}@b.org")
+        assert store.receive(package, scores, now=NOON).new
