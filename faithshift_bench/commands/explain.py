@@ -60,6 +60,7 @@ def explain(
         dataset if fit_on is None else fd.open(fit_on),
         load=load,
         seed=seed,
+        explained=None if fit_on is None else dataset,
         params=parse_params(param or []),
         progress=epochs.say,
         watch=epochs.watch,

@@ -148,6 +148,9 @@ class Detector(ABC):
                 raise InputError(message, file=path, field=key, expected=expected, got=got)
         if not isinstance(found.get("params"), dict):
             raise InputError("not a saved detector: no parameters", file=path, field="params")
+        for name in ("fitted", "training"):
+            if not isinstance(found.get(name, {}), dict):
+                raise InputError("not a saved detector: no mapping", file=path, field=name)
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 message = "holds numbers that are not finite"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from faithshift_bench.detectors.base import DESCRIPTION, Detector
 from faithshift_bench.detectors.registry import accepted_by, load_saved
 from faithshift_bench.detectors.transfer import STORED, reader, tell_readers
+from faithshift_bench.options import check_whole
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def load_all(
         seeds: which of them; all where omitted.
 
     Raises:
-        InputError: none there, one of another name, or no such seed.
+        InputError: none there, one of another name, two of one seed, or no such seed.
     """
     folder = Path(folder)
     alone = (folder / DESCRIPTION).is_file()
@@ -63,7 +64,11 @@ def load_all(
         if detector.name != name:
             message = "another detector was saved here"
             raise InputError(message, file=place, expected=name, got=detector.name)
-        found[int(detector.fitted.get("seed", 0))] = detector
+        seed = detector.fitted.get("seed", 0)
+        check_whole("seed", seed)
+        if seed in found:
+            raise InputError("two saved detectors of one seed", file=folder, field="seed", got=seed)
+        found[seed] = detector
     wanted = sorted(found) if seeds is None else list(seeds)
     for seed in wanted:
         if seed not in found:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from faithshift_bench.score_files import METADATA
 from faithshift_bench.targets import check_target
 from faithshift_data.atomic import open_atomic
-from faithshift_data.errors import InputError
+from faithshift_data.errors import InputError, reason_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,15 +34,20 @@ class Scored:
         """The scores of a fitted detector on some views.
 
         Raises:
-            InputError: scores or confidences outside [0, 1], or not one a trace.
+            InputError: scores or confidences that are no numbers in [0, 1], not one a trace, or
+                confidences of some views or seeds alone.
         """
         for view in views:
             columns = {"score": detector.score(view), "confidence": detector.confidence(view)}
             self._put("trace_id", view.trace_ids.astype(object))
             self._put("seed", np.full(len(view), seed, dtype=np.int64))
             for field, values in columns.items():
-                if values is not None:
+                if values is not None or field == "score":
                     self._put(field, _in_unit_interval(values, len(view), detector.name, field))
+        if len(self._parts.get("confidence", self._parts["score"])) != len(self._parts["score"]):
+            message = "given for some views or seeds alone"
+            expected = "of all of them, or of none"
+            raise InputError(message, file=detector.name, field="confidence", expected=expected)
         if detector.training:
             self._training[str(seed)] = detector.training
 
@@ -85,8 +90,15 @@ def save_scores(table: pa.Table, path: str | Path) -> Path:
     return path
 
 
-def _in_unit_interval(values: NDArray, n: int, detector: str, field: str) -> NDArray[np.float64]:
-    values = np.asarray(values, dtype=np.float64)
+def _in_unit_interval(given: object, n: int, detector: str, field: str) -> NDArray[np.float64]:
+    try:
+        found = np.asarray(given)
+        if found.dtype.kind in "USc":
+            raise TypeError(f"type {found.dtype}")
+        values = found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        message, got = "no numbers", reason_of(error)
+        raise InputError(message, file=detector, field=field, got=got) from error
     if values.shape != (n,):
         message = "one value a trace is needed"
         raise InputError(message, file=detector, field=field, expected=(n,), got=values.shape)

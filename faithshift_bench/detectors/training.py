@@ -43,12 +43,14 @@ def closing_line(training: Mapping[str, Any]) -> str | None:
 
 
 def warnings(training: Mapping[str, Any]) -> list[str]:
-    """One line for each training that kept its start or its first epoch, or one of a warm-up."""
+    """One line for each training that diverged, or kept its start, first epoch or a warm-up's."""
     lines = []
     for who, record in _trainings(training):
         kept = f"{who}kept epoch {record['epoch']} of {record.get('of', '?')}: "
         weight, full = record.get("irm_weight"), record.get("irm_weight_full")
-        if record["epoch"] <= EARLY:
+        if record.get("diverged") is True:
+            lines.append(kept + "it ended by a loss that is not finite")
+        elif record["epoch"] <= EARLY:
             lines.append(kept + "no later one was better, so it hardly learned")
         elif isinstance(weight, float) and isinstance(full, float) and weight < full:
             lines.append(f"{kept}in the warm-up, its IRM penalty weighing {weight:g} of {full:g}")

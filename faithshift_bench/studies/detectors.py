@@ -195,7 +195,9 @@ def _row(
         write_text(out / "reports" / f"{name}.json", report.to_json())
         row.update(_figures(report), **_trained(table))
         row["auroc"] = _auroc(table, data, plan.n_resamples)
-        row["reach"] = carry(name, data, seeds, progress=progress) if has_reaches(data) else {}
+        row["reach"] = {}
+        if has_reaches(data):
+            row["reach"] = carry(name, data, seeds, n_resamples=plan.n_resamples, progress=progress)
     except InputError as error:
         row["failed"] = " ".join(str(error).split())
     except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way

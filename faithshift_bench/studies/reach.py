@@ -63,7 +63,12 @@ def has_reaches(data: FaithShift) -> bool:
 
 
 def carry(
-    name: str, data: FaithShift, seeds: Sequence[int], *, progress: Say = silent
+    name: str,
+    data: FaithShift,
+    seeds: Sequence[int],
+    *,
+    n_resamples: int = 1000,
+    progress: Say = silent,
 ) -> dict[str, dict[str, Any]]:
     """AUROC by reach, mean over seeds, with an interval over items.
 
@@ -74,6 +79,7 @@ def carry(
         name: a detector's name.
         data: `has_reaches`.
         seeds: training seeds.
+        n_resamples: of the intervals.
         progress: called with a line a fit.
 
     Returns:
@@ -106,16 +112,19 @@ def carry(
             found[reach].append(scores[:, judged[at]])
             places[reach].append(at[judged[at]])
     return {
-        reach: _figures(found[reach], places[reach], judge)
+        reach: _figures(found[reach], places[reach], judge, n_resamples)
         if found[reach]
         else no_separation("no two models to compare")
         for reach in REACHES
     }
 
 
-def _figures(scores: list[NDArray], places: list[NDArray], judge: _Rows) -> dict[str, Any]:
+def _figures(
+    scores: list[NDArray], places: list[NDArray], judge: _Rows, n_resamples: int
+) -> dict[str, Any]:
     rows = np.concatenate(places)
-    return separation(np.concatenate(scores, axis=1), judge.labels[rows], judge.items[rows])
+    labels, items = judge.labels[rows], judge.items[rows]
+    return separation(np.concatenate(scores, axis=1), labels, items, n_resamples=n_resamples)
 
 
 class _Rows:

@@ -9,6 +9,7 @@ from safetensors.numpy import load_file
 from faithshift_bench.detectors import load_detector
 from faithshift_bench.detectors.linear import sigmoid, standardise, standardiser
 from faithshift_bench.detectors.registry import BASELINES, CONTROLS
+from faithshift_bench.detectors.saved import load_all
 from faithshift_data.errors import InputError
 from tests.detectors.views import make_view, profile, text_row
 
@@ -206,3 +207,27 @@ def test_a_bad_parameter_is_refused_by_name(name, param, values):
     for value in values:
         with pytest.raises(InputError, match=f"field {param}: bad parameter"):
             load_detector(name, **{param: value})
+
+
+def test_two_saved_detectors_of_one_seed_are_refused(tmp_path):
+    for place in ("seed-0", "seed-1"):
+        load_detector("constant").save(tmp_path / place)
+    with pytest.raises(InputError, match="two saved detectors of one seed .got 0"):
+        load_all(tmp_path, "constant")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("fitted", [1], "field fitted: not a saved detector"),
+        ("training", [1], "field training: not a saved detector"),
+        ("fitted", {"seed": "x"}, "field seed: bad value"),
+        ("fitted", {"seed": -4}, "field seed: bad value"),
+        ("fitted", {"seed": 1.7}, "field seed: bad value"),
+    ],
+)
+def test_a_damaged_description_is_one_line(tmp_path, key, value, match):
+    path = load_detector("constant").save(tmp_path) / "detector.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(InputError, match=match):
+        load_all(tmp_path, "constant")

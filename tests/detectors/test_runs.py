@@ -62,11 +62,25 @@ def test_a_confidence_of_its_own_is_kept(synthetic, plugged):
         (lambda view: np.full(len(view), np.nan), "row 0, field score: out of range"),
         (lambda view: np.zeros(3), "one value a trace"),
         (lambda view: np.zeros((len(view), 1)), "one value a trace"),
+        (lambda view: None, "one value a trace"),
+        (lambda view: ["0.5"] * len(view), "field score: no numbers"),
+        (lambda view: ["high"] * len(view), "field score: no numbers"),
+        (lambda view: np.zeros(len(view), complex), "field score: no numbers"),
+        (lambda view: (0.5 for _ in view.trace_ids), "field score: no numbers"),
     ],
 )
 def test_scores_that_are_no_probabilities_are_refused(synthetic, plugged, score, match):
     plugged(score)
     with pytest.raises(InputError, match=match):
+        run_detector("odd", fd.open(synthetic), (0,))
+
+
+def test_a_confidence_of_some_views_alone_is_refused(synthetic, plugged):
+    plugged(
+        lambda view: np.full(len(view), 0.5),
+        lambda view: np.full(len(view), 0.5) if view.split == "validation" else None,
+    )
+    with pytest.raises(InputError, match="field confidence: given for some views or seeds alone"):
         run_detector("odd", fd.open(synthetic), (0,))
 
 

@@ -50,6 +50,12 @@ def slow(monkeypatch):
     return Slow
 
 
+def test_a_training_that_diverged_says_so():
+    for epoch in (0, 2):
+        (line,) = warnings({**RECORD, "epoch": epoch, "diverged": True})
+        assert line == f"kept epoch {epoch} of 9: it ended by a loss that is not finite"
+
+
 def test_a_fit_that_wants_it_gets_the_labelled_tune_fold(synthetic, slow):
     data = fd.open(synthetic)
     table = run_detector("slow", data, (0,))

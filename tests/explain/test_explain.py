@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.detectors import load_detector
+from faithshift_bench.detectors import load_detector, run_detector
 from faithshift_bench.detectors.linear import sigmoid, standardise
 from faithshift_bench.explain.explanation import explain
 from faithshift_bench.explain.fitted import fitted_detector
@@ -17,6 +17,7 @@ from faithshift_bench.explain.inputs import Feature
 from faithshift_bench.explain.text import render
 from faithshift_data.errors import InputError
 from tests.cli.conftest import run as run  # the fixture
+from tests.synthetic import write_synthetic
 
 LINEAR = ("length_only", "biasing", "hidden_state", "attribution")
 NETWORKS = ("counterfactual", "instance_level")
@@ -158,6 +159,26 @@ def test_traces_without_labels_are_explained_by_what_others_taught(run, syntheti
     }
     code, _, err = run(*argv, "--fit-on", synthetic, "--load", tmp_path)
     assert code == 1 and "expected nothing beside --load" in err
+
+
+def test_interventions_that_only_the_other_dataset_has_are_left_out_as_by_detect(tmp_path, data):
+    def without(rows):
+        rows["interventions"] = [r for r in rows["interventions"] if r["kind"] != "scramble"]
+
+    other = fd.open(write_synthetic(tmp_path / "other", mutate=without))
+    said = []
+    detector = fitted_detector("counterfactual", data, explained=other, progress=said.append)
+    assert "not in both, and left out: scramble" in said[0]
+    found = explain(detector, other, other.view("test").trace_ids[0])
+    table = run_detector("counterfactual", other, (0,), fit_on=data)
+    scores = dict(zip(*(table[name].to_pylist() for name in ("trace_id", "score")), strict=True))
+    assert found.score == scores[found.trace_id]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_cannot_be_trained_with_is_one_line(data, seed):
+    with pytest.raises(InputError, match="field seed: bad parameter"):
+        fitted_detector("counterfactual", data, seed=seed)
 
 
 def test_without_matplotlib_there_is_a_line_and_nothing_else(

@@ -161,7 +161,9 @@ class Pool(nn.Module):
     def forward(self, h: Tensor, mask: Tensor) -> Tensor:
         """(B, T, dim) to (B, dim)."""
         scores = self.weight(h)[:, :, 0].masked_fill(~mask, NEVER)
-        return (scores.softmax(dim=1)[:, :, None] * h).sum(1)
+        # Where there is no step, softmax would be a mean over what pads the batch.
+        share = scores.softmax(dim=1) * mask
+        return (share[:, :, None] * h).sum(1)
 
 
 class Mean(nn.Module):

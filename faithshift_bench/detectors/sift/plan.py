@@ -88,7 +88,7 @@ class Plan:
     @property
     def terms(self) -> tuple[str, ...]:
         """The penalties of the objective."""
-        return () if self.objective in ALONE else tuple(self.objective.split("+"))
+        return () if self.objective in ALONE else tuple(str(self.objective).split("+"))
 
     @property
     def warm(self) -> int:

@@ -94,6 +94,16 @@ def test_texts_alone_are_at_chance_everywhere(organisms):
         assert found["low"] <= 0.5 <= found["high"] and abs(found["auroc"] - 0.5) < 0.02, reach
 
 
+def test_intervals_rest_on_the_resamples_that_were_asked_for(organisms, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "faithshift_bench.studies.reach.separation",
+        lambda *a, n_resamples: asked.append(n_resamples),
+    )
+    carry("constant", organisms, (0,), n_resamples=17)
+    assert asked == [17, 17, 17]
+
+
 def test_states_carry_to_their_own_model_and_less_to_others(organisms):
     found = carry("hidden_state", organisms, (0,))
     assert found[SAME]["low"] > 0.7

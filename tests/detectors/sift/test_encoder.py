@@ -71,6 +71,15 @@ def test_a_trace_without_steps_gives_a_number() -> None:
     assert torch.isfinite(made(psi * 0, mask & False, static)[0]).all()
 
 
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_a_trace_without_steps_scores_the_same_beside_longer_ones(shape: Shape) -> None:
+    made, (psi, mask, static) = network(shape), inputs()
+    psi[0], mask[0] = 0, False
+    alone = made(psi[:1], mask[:1], static[:1])
+    for one, more in zip(alone, made(psi, mask, static), strict=True):
+        assert torch.allclose(one[0], more[0], atol=1e-5)
+
+
 def test_masked_batch_norm_is_that_of_the_steps_alone() -> None:
     x, mask = torch.randn(5, 4, 3, generator=torch.Generator().manual_seed(0)), inputs(5, 4)[1]
     ours, theirs = MaskedBatchNorm(3), nn.BatchNorm1d(3)

@@ -290,6 +290,7 @@ def test_two_layers_for_a_table_score_without_torch() -> None:
     ("field", "value"),
     [
         ("objective", "irl"),
+        ("objective", 3),
         ("objective", "irm+irm-unbiased"),
         ("objective", "dann+dann"),
         ("objective", "erm+dann"),
