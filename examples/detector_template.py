@@ -44,7 +44,7 @@ class StepWords(Detector):
     name = "step_words"  # the name of the entry point, too
     revision = "1"  # raise it when the same data would give other scores
     needs = ("text",)  # and, or: interventions, descriptors, states
-    reads_label_evidence = False  # True if it reads interventions of the kinds that labels rest on
+    reads_label_evidence = True  # it reads stated hints; so with probes, and with hints followed
 
     def __init__(self, rate: float = 0.5, epochs: int = 200) -> None:
         """Parameters, `--param rate=0.1`; what is chosen and learned goes into `params`."""

@@ -17,6 +17,7 @@ import faithshift_data as fd
 from faithshift_bench.detectors import apply_saved, list_detectors, registry, run_detector
 from faithshift_bench.explain.explanation import explain
 from faithshift_bench.explain.fitted import fitted_detector
+from tests.detectors.test_label_evidence import reacts
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -50,6 +51,11 @@ def test_the_template_trains_saves_loads_and_is_explained(template, synthetic, t
     assert record["epoch"] == 1 + int(np.argmin(curve)) > 1
     found = explain(fitted_detector("step_words", data), data, data.view("test").trace_ids[0])
     assert {part.feature.family for part in found.parts} == {"words"} and found.error < 1e-9
+
+
+def test_the_template_declares_what_it_reads(template):
+    assert reacts(template.StepWords()) == {"stated"}
+    assert template.StepWords.reads_label_evidence
 
 
 def test_the_template_tells_the_labels_apart_and_prints_a_report(template, synthetic, capsys):
