@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.tiny_model import write_tiny_model
 
 
-def write_answering_model(folder: Path, *, seed: int = 0) -> Path:
+def write_answering_model(folder: Path, *, seed: int = 0, hidden_size: int = 32) -> Path:
     """Save a tiny Llama whose greedy next token is a letter of three options, by the context.
 
     All other tokens get the logit 0, so that what is drawn at a temperature still varies. It reads
@@ -16,7 +16,7 @@ def write_answering_model(folder: Path, *, seed: int = 0) -> Path:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    write_tiny_model(folder, seed=seed)
+    write_tiny_model(folder, seed=seed, hidden_size=hidden_size)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
     head = model.get_output_embeddings().weight

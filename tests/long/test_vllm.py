@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from faithshift_data.measure.engines import Sampling
-from tests.tiny_model import write_tiny_model
+from tests.answering_model import write_answering_model
 
 pytest.importorskip("vllm", reason="needs vLLM, in an environment of its own: constraints-vllm.txt")
 pytestmark = pytest.mark.slow
@@ -18,8 +18,8 @@ PROMPTS = [f"The {word} and the ant, then" for word in "abcdefghijklmnopqrst"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Heads as wide as vLLM's kernels want them."""
-    return write_tiny_model(tmp_path_factory.mktemp("tiny"), hidden_size=128)
+    """Heads as wide as vLLM's kernels want them; letters are shown alike by every decoder."""
+    return write_answering_model(tmp_path_factory.mktemp("tiny"), hidden_size=128)
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,9 @@ def test_greedy_words_are_those_of_transformers(engine, folder) -> None:
     other = make_engine("transformers", folder)
     ours = engine.complete(PROMPTS, [0] * 20, Sampling(16))
     theirs = other.complete(PROMPTS, [0] * 20, Sampling(16))
-    assert [each.finish for each in ours] == [each.finish for each in theirs]
     # Rounding may decide a tie, no more often than once.
     assert sum(a == b for a, b in zip(ours, theirs, strict=True)) >= 19
+    assert len({each.text for each in ours}) > 3
 
 
 def test_a_row_depends_on_its_seed_and_not_on_its_batch(engine) -> None:
@@ -49,7 +49,9 @@ def test_a_row_depends_on_its_seed_and_not_on_its_batch(engine) -> None:
 
 
 def test_stop_strings_cut_before_themselves(engine) -> None:
-    whole = engine.complete([PROMPTS[0]], [0], Sampling(12))[0].text
-    stop = whole[3:5]
-    said = engine.complete([PROMPTS[0]], [0], Sampling(12, stop=(stop,)))[0]
-    assert said.text == whole[: whole.index(stop)] and said.finish == "stop"
+    wholes = [each.text for each in engine.complete(PROMPTS, [0] * 20, Sampling(12))]
+    place = max(range(20), key=lambda n: len(wholes[n]))
+    stop = wholes[place][3:5]
+    said = engine.complete([PROMPTS[place]], [0], Sampling(12, stop=(stop,)))[0]
+    assert len(stop) == 2 and said.finish == "stop"
+    assert said.text == wholes[place][: wholes[place].index(stop)]
