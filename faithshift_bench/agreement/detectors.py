@@ -1,7 +1,8 @@
 """The three metrics as detectors: verdicts on single traces, with nothing to fit.
 
-Where a metric is undefined its score is ``UNDEFINED`` and its confidence 0, so that a certificate
-counts only verdicts that the metric gives; where it is defined, its confidence is 1.
+Where a metric is undefined its score is ``UNDEFINED`` and its confidence 0; where it is defined,
+its confidence is 1. Any threshold of confidence above 0 leaves out the undefined ones, all at once;
+at threshold 0, as at full coverage, they are committed and count.
 """
 
 from __future__ import annotations
