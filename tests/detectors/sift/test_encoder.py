@@ -131,11 +131,14 @@ def by_hand(shape: Shape, channels: int, static: int) -> int:
 
 def test_parameters_are_those_that_the_classes_and_the_readme_name() -> None:
     readme = (Path(__file__).parents[3] / "README.md").read_text()
+    without = []
     for found, shape in ((SiftT7, FULL), (SiftSmall, SMALL)):
         count = count_parameters(Network(shape, 32, 4))
         assert count == by_hand(shape, 32, 4)
         assert f"{count:,} parameters" in (found.__doc__ or "")
         assert f"| `{found.name}` | {count:,} |" in readme
+        without.append(f"{count_parameters(Network(shape, 32, 0)):,}")
+    assert f"On data without scalars, such as mini, they have {' and '.join(without)}." in readme
     assert count_parameters(Network(SMALL, 32, 4)) <= 28_400
     assert round(count_parameters(Network(FULL, 32, 4)) / 1e6, 2) == 0.63
 
