@@ -9,6 +9,7 @@ import typer
 
 from faithshift_bench.commands.common import Alpha, Data, Delta
 from faithshift_bench.commands.epochs import Epochs
+from faithshift_data.errors import InputError
 
 study = typer.Typer(
     name="study", help="Tables over many detectors.", no_args_is_help=True, rich_markup_mode=None
@@ -36,11 +37,11 @@ def study_detectors(
 ) -> None:
     """Every detector on one dataset, as CSV, Markdown and JSON; goes on where it was stopped.
 
-    What cannot be run is a row with the reason; if that is all, the exit status is 1.
+    What cannot be run is a row with the reason; where no row has a figure, the exit status is 1.
     """
     import faithshift_data as fd
     from faithshift_bench.options import parse_seeds
-    from faithshift_bench.studies.detectors import Plan
+    from faithshift_bench.studies.detectors import Plan, why_empty
     from faithshift_bench.studies.detectors import study_detectors as run
     from faithshift_bench.studies.detectors_table import markdown
     from faithshift_bench.targets import check_folder, files_of, spare
@@ -58,5 +59,5 @@ def study_detectors(
     epochs = Epochs()
     found = run(dataset, output, plan, progress=epochs.say, watch=epochs.watch)
     print(markdown(found))
-    if all(row["failed"] for row in found["rows"]):
-        raise typer.Exit(1)
+    if reason := why_empty(found["rows"]):
+        raise InputError(f"no detector has a figure: {reason}", file=dataset.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -150,6 +151,20 @@ def study_detectors(
     write_text(out / "detectors.csv", to_csv(whole))
     write_text(out / "detectors.md", markdown(whole))
     return whole
+
+
+def why_empty(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why no row has a figure, by its first row; None where one has.
+
+    What learns nothing runs on data without labels, too, and has then no figure.
+    """
+    reasons = []
+    for row in rows:
+        reason = row["failed"] or row["auroc"]["reason"]
+        if not reason or any(row[name]["value"] is not None for name in POINTS if name in row):
+            return None
+        reasons.append(reason)
+    return reasons[0]
 
 
 def _key(name: str, data: FaithShift, plan: Plan) -> str:

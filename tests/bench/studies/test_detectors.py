@@ -17,6 +17,7 @@ from faithshift_bench.studies import detectors as study
 from faithshift_bench.studies.detectors_table import markdown, notes, to_csv
 from faithshift_data.errors import InputError
 from tests.cli.conftest import run as run  # the fixture
+from tests.synthetic import write_synthetic
 
 NAMES = ("constant", "length_only", "odd")
 
@@ -138,12 +139,28 @@ def test_bad_choices_are_one_line(data):
     assert study.Plan().seeds_of("sift_t7") == (0,)
 
 
+def test_data_without_labels_give_a_table_and_status_1(run, tmp_path):
+    """What learns nothing runs there, and has no figure."""
+
+    def unlabelled(rows):
+        rows["pairs"] = []
+        for trace in rows["traces"]:
+            trace["label"], trace["label_evidence"] = -1, []
+
+    folder = write_synthetic(tmp_path / "data", mutate=unlabelled)
+    argv = ("study", "detectors", "--data", folder, "-o", tmp_path / "out", "--seeds", "0")
+    code, out, err = run(*argv, "--detectors", "constant,label_prior")
+    assert code == 1 and "| constant |" in out and "label_prior could not be run" in out
+    assert "no detector has a figure: no labelled rows" in err.strip().splitlines()[-1]
+
+
 def test_the_command_prints_the_table(run, synthetic, tmp_path):
     argv = ("study", "detectors", "--data", synthetic, "-o", tmp_path, "--seeds", "0")
     code, out, err = run(*argv, "--detectors", "constant,odd")
     assert code == 0
     assert "| constant | 0.000" in out and "odd: left out: RuntimeError: no luck" in err
-    assert run(*argv, "--detectors", "odd")[0] == 1
+    code, _, err = run(*argv, "--detectors", "odd")
+    assert code == 1 and "no detector has a figure: RuntimeError: no luck" in err
     code, _, err = run("study", "detectors", "--data", synthetic, "-o", synthetic, "--seeds", "0")
     assert code == 1 and "would lie among the dataset's files" in err
 
