@@ -101,6 +101,8 @@ def parse_params(pairs: list[str]) -> dict[str, float | int | str]:
         name, equals, text = pair.partition("=")
         if not equals or not name.isidentifier():
             raise InputError("bad parameter", field="--param", expected="name=value", got=pair)
+        if name in params:
+            raise InputError("given twice", field="--param", expected="each once", got=name)
         try:
             params[name] = json.loads(text)
         except ValueError:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ARRAYS, DESCRIPTION = "arrays.safetensors", "detector.json"
 # A report on it, from `faithshift evaluate --json`, that may lie beside the two.
 REPORT = "report.json"
+# The key of ``params`` that holds the names of the interventions a detector was fitted on.
+PROFILE = "profile"
 # What a file may say beyond the identity that another file has to share.
 LEARNED = ("params", "fitted", "training")
 

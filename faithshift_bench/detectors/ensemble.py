@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_bench.detectors.base import Detector
+from faithshift_bench.detectors.base import PROFILE, Detector
 from faithshift_bench.detectors.registry import accepted_by, detector_class
-from faithshift_bench.detectors.saved import PROFILE
 from faithshift_bench.options import check_number
 from faithshift_data.errors import InputError
 
@@ -61,6 +60,9 @@ class Ensemble(Detector):
             if got != expected:
                 message = "fixed in this ensemble"
                 raise InputError(message, file=self.name, field=name, expected=expected, got=got)
+        if PROFILE in params:
+            message, got = "learned, not chosen", params[PROFILE]
+            raise InputError(message, file=self.name, field=PROFILE, got=got)
         self.params = {**self.defaults, **params, **self.fixed}
         self.members = self._make()
         self._fitted = False

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
-from faithshift_bench.detectors.base import DESCRIPTION, Detector
+from faithshift_bench.detectors.base import DESCRIPTION, PROFILE, Detector
 from faithshift_data.errors import InputError
 
 GROUP = "faithshift.detectors"
@@ -103,6 +105,16 @@ def accepted_by(made: type[Detector]) -> tuple[str, ...] | None:
     return tuple(param.name for param in found)
 
 
+def chosen_params(made: type[Detector], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a detector's parameters that a user chose, without what it learned."""
+    accepted = accepted_by(made)
+    return {
+        name: value
+        for name, value in params.items()
+        if (name != PROFILE if accepted is None else name in accepted)
+    }
+
+
 def load_saved(folder: str | Path) -> Detector:
     """A fitted detector from the folder it was saved to, by the name written there.
 
@@ -116,9 +128,7 @@ def load_saved(folder: str | Path) -> Detector:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"not a saved detector: {error!r}", file=path) from None
     made = detector_class(name)
-    accepted = accepted_by(made)
-    chosen = {k: v for k, v in params.items() if accepted is None or k in accepted}
-    return made(**chosen).load(folder)
+    return made(**chosen_params(made, params)).load(folder)
 
 
 def _targets() -> dict[str, str]:

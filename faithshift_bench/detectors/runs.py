@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from faithshift_bench.detectors import training as trainings
 from faithshift_bench.detectors.base import Progress, check_device
-from faithshift_bench.detectors.registry import load_detector
-from faithshift_bench.detectors.saved import chosen_params, fitted_on, fitting_views, load_all
+from faithshift_bench.detectors.registry import chosen_params, load_detector
+from faithshift_bench.detectors.saved import fitted_on, fitting_views, load_all
 from faithshift_bench.detectors.scored import Scored
 from faithshift_bench.detectors.scored import save_scores as save_scores
 from faithshift_bench.detectors.transfer import check_transfer, share_interventions
@@ -104,7 +104,8 @@ def run_detector(
             detector.save(Path(save) / f"seed-{seed}")
         scored.add(detector, views, seed)
     about = {} if fit_on is None else {"fit_on": fit_on.name}
-    return scored.table(detector, params=chosen_params(detector), **about)
+    chosen = chosen_params(type(detector), detector.params)
+    return scored.table(detector, params=chosen, **about)
 
 
 def apply_saved(
@@ -143,7 +144,8 @@ def apply_saved(
         views = _views(data, detector, SCORED if own else SPLITS, progress)
         scored.add(detector, fitting_views(detector, views, data, progress), seed)
     about = {} if own else {"fit_on": detector.fitted.get("data")}
-    return scored.table(detector, params=chosen_params(detector), **about)
+    chosen = chosen_params(type(detector), detector.params)
+    return scored.table(detector, params=chosen, **about)
 
 
 def fit(

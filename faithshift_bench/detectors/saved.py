@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from faithshift_bench.detectors.base import DESCRIPTION, Detector
-from faithshift_bench.detectors.registry import accepted_by, load_saved
+from faithshift_bench.detectors.base import DESCRIPTION, PROFILE, Detector
+from faithshift_bench.detectors.registry import load_saved
 from faithshift_bench.detectors.transfer import STORED, reader, tell_readers
 from faithshift_bench.options import check_whole
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
     from faithshift_data import FaithShift, View
-
-# The key of ``params`` that holds the names of the interventions a detector was fitted on.
-PROFILE = "profile"
 
 
 def fitted_on(data: FaithShift, train: View) -> dict[str, Any]:
@@ -107,13 +104,3 @@ def fitting_views(
     if left_out := [name for name in names if name not in profile]:
         progress(f"interventions that it was not fitted with, left out: {', '.join(left_out)}")
     return [view.with_interventions(profile) for view in views]
-
-
-def chosen_params(detector: Detector) -> dict[str, Any]:
-    """What a user chose of a detector, without what it learned."""
-    accepted = accepted_by(type(detector))
-    return {
-        name: value
-        for name, value in detector.params.items()
-        if (name != PROFILE if accepted is None else name in accepted)
-    }

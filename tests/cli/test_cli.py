@@ -131,6 +131,8 @@ def test_detect_takes_parameters(run, synthetic, tmp_path):
         (("detect", "random", "--seeds", "a"), ("bad seeds", "got a")),
         (("detect", "random", "--seeds", "1,1"), ("bad seeds",)),
         (("detect", "biasing", "--param", "D=1"), ("no such parameter", "got D")),
+        (("detect", "biasing", "--param", "C=1", "--param", "C=2"), ("given twice", "got C")),
+        (("detect", "ensemble", "--param", "profile=3"), ("ensemble, field profile: learned",)),
         (("detect", "biasing", "--param", "C"), ("bad parameter", "name=value")),
     ],
 )

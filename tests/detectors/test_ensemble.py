@@ -158,6 +158,7 @@ def test_parameters_reach_the_members_that_take_them():
         ("ensemble", {"members": 65}, "field members: bad parameter"),
         ("ensemble", {"members": True}, "field members: bad parameter"),
         ("ensemble", {"hiden": 3}, "field hiden: no member takes it"),
+        ("ensemble", {"profile": 3}, "field profile: learned, not chosen"),
         ("ensemble", {"of": "random", "gate": "support"}, "field gate: no member takes it"),
         ("ensemble", {"of": "random", "members": 1, "gate": "agree"}, "needs two members"),
         ("ensemble", {"hidden": 0}, "field hidden: bad parameter"),
