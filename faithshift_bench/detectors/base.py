@@ -51,7 +51,8 @@ class Detector(ABC):
         needs: parts of a view it reads: text, interventions, descriptors, states. This and the
             next may hang on parameters, so ask an instance.
         reads_label_evidence: whether it reads evidence of the kind that constructed labels rest
-            on. Tables mark such a detector, and no claim ranks it against the others there.
+            on. Tables mark such a detector, and no claim ranks it against the others there. One
+            that needs ``true_environments`` does, and is refused where it does not say so.
         deterministic: whether seeds leave it the same, so that its floor over training seeds is 0.
         devices: kinds of device it can compute on.
         device: the one it was told to use, such as ``cpu`` or ``cuda:1``.

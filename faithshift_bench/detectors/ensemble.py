@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import PROFILE, Detector
-from faithshift_bench.detectors.registry import accepted_by, detector_class
+from faithshift_bench.detectors.registry import accepted_by, detector_class, load_detector
 from faithshift_bench.options import check_number
 from faithshift_data.errors import InputError
 
@@ -136,7 +136,7 @@ class Ensemble(Detector):
             accepted = accepted_by(made)
             own = {k: v for k, v in given.items() if accepted is None or k in accepted}
             taken |= own.keys()
-            members += [made(**own) for _ in range(count)]
+            members += [load_detector(made.name, **own) for _ in range(count)]
         if strange := sorted(given.keys() - taken):
             message = "no member takes it"
             raise InputError(message, file=self.name, field=strange[0], got=given[strange[0]])

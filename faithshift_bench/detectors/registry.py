@@ -16,6 +16,8 @@ from faithshift_bench.detectors.base import DESCRIPTION, PROFILE, Detector
 from faithshift_data.errors import InputError
 
 GROUP = "faithshift.detectors"
+# The need that shows what constructed labels rest on: the condition that made a trace.
+TRUE = "true_environments"
 
 _HERE = "faithshift_bench.detectors"
 CONTROLS = {
@@ -86,7 +88,8 @@ def load_detector(name: str, **params: float | int | str) -> Detector:
     """Make an unfitted detector, for instance ``load_detector("biasing", C=0.5)``.
 
     Raises:
-        InputError: no such detector, or it takes no such parameter.
+        InputError: no such detector, or it takes no such parameter, or it needs the true
+            environments and is not marked.
     """
     made = detector_class(name)
     accepted = accepted_by(made)
@@ -94,7 +97,7 @@ def load_detector(name: str, **params: float | int | str) -> Detector:
         if accepted is not None and param not in accepted:
             expected = ", ".join(accepted) or "no parameters"
             raise InputError("no such parameter", file=name, expected=expected, got=param)
-    return made(**params)  # type: ignore[arg-type]
+    return _marked(made(**params))  # type: ignore[arg-type]
 
 
 def accepted_by(made: type[Detector]) -> tuple[str, ...] | None:
@@ -128,7 +131,15 @@ def load_saved(folder: str | Path) -> Detector:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"not a saved detector: {error!r}", file=path) from None
     made = detector_class(name)
-    return made(**chosen_params(made, params)).load(folder)
+    return _marked(made(**chosen_params(made, params)).load(folder))
+
+
+def _marked(detector: Detector) -> Detector:
+    """The detector itself; refuses one that can see a trace's condition and does not say so."""
+    if TRUE in detector.needs and not detector.reads_label_evidence:
+        expected = f"reads_label_evidence = True, for it needs {TRUE}"
+        raise InputError("unmarked", file=detector.name, expected=expected, got=False)
+    return detector
 
 
 def _targets() -> dict[str, str]:

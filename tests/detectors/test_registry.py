@@ -9,6 +9,7 @@ from faithshift_bench.detectors import (
     detector_class,
     list_detectors,
     load_detector,
+    load_saved,
     registry,
 )
 from faithshift_data.errors import InputError
@@ -59,6 +60,34 @@ def test_a_plugin_is_found(monkeypatch):
     plug(monkeypatch, ("mine", f"{__name__}:MyDetector"))
     assert list_detectors()[-1] == "mine"
     assert isinstance(load_detector("mine"), MyDetector)
+
+
+class Knows(MyDetector):
+    """Reads the condition that made a trace."""
+
+    needs = ("text", "true_environments")
+
+
+class Says(Knows):
+    """And says so."""
+
+    reads_label_evidence = True
+
+
+def test_who_needs_the_true_environments_has_to_be_marked(monkeypatch, tmp_path):
+    plug(monkeypatch, ("mine", f"{__name__}:Knows"))
+    refused = "mine: unmarked .expected reads_label_evidence = True, for it needs true_environments"
+    folder = Knows().save(tmp_path)
+    for make in (
+        lambda: load_detector("mine"),
+        lambda: load_detector("ensemble", of="mine+biasing"),
+        lambda: load_saved(folder),
+    ):
+        with pytest.raises(InputError, match=refused):
+            make()
+    plug(monkeypatch, ("mine", f"{__name__}:Says"))
+    assert load_detector("ensemble", of="mine+constant").reads_label_evidence
+    assert load_saved(folder).reads_label_evidence
 
 
 def test_two_detectors_of_one_name_are_refused(monkeypatch):
