@@ -32,16 +32,17 @@ def member_folder(place: int) -> str:
 class Ensemble(Detector):
     """The mean probability of several detectors, each fitted with a seed of its own.
 
-    An ensemble of seed s has the members s x members, s x members + 1, ..., so that ensembles of
-    different seeds share none; that of seed 0 and four members is the mean of the seeds 0 to 3.
-    Threshold and certificate are found on the mean, as for any detector.
+    Of a detector that is its member n times, an ensemble of seed s has the seeds s x n, s x n + 1
+    ..., so that ensembles of different seeds share none; that of seed 0 and four members is the
+    mean of the seeds 0 to 3. Threshold and certificate are found on the mean, as for any detector.
 
     Args:
         of: a detector's name, or several joined by ``+``.
         members: seeds of each of them, 1 to 64.
         gate: what stands for confidence. ``margin``: how far the mean is from the threshold.
-            ``agree``: 1 - 2 x the standard deviation of the members' probabilities. Any other goes
-            to the members that take a gate, and the mean of the confidences is taken.
+            ``agree``: 1 - 2 x the standard deviation of the members' probabilities, refused where
+            no two members can differ. Any other goes to the members that take a gate, and the mean
+            of the confidences is taken.
         params: for the members, each to those that take it.
     """
 
@@ -73,8 +74,9 @@ class Ensemble(Detector):
         return sum(member.n_parameters for member in self.members)
 
     def fit(self, view: View, *, seed: int, tune: View | None = None) -> Self:  # noqa: D102
+        names = [member.name for member in self.members]
         for place, member in enumerate(self.members):
-            at = seed * self.params["members"] + place % self.params["members"]
+            at = seed * names.count(member.name) + names[:place].count(member.name)
             member.progress, member.device = self.progress, self.device
             takes_tune = "tune" in inspect.signature(member.fit).parameters
             more = {"tune": tune} if takes_tune and tune is not None else {}
@@ -140,8 +142,12 @@ class Ensemble(Detector):
         if strange := sorted(given.keys() - taken):
             message = "no member takes it"
             raise InputError(message, file=self.name, field=strange[0], got=given[strange[0]])
-        if gate == AGREE and len(members) < 2:
-            raise InputError("needs two members", file=self.name, field="gate", got=gate)
+        # Seeds of a deterministic detector are all the same member.
+        differ = {(m.name, 0 if m.deterministic else place) for place, m in enumerate(members)}
+        if gate == AGREE and len(differ) < 2:
+            expected = "several detectors, or one that its seed changes"
+            message = "no two members can differ"
+            raise InputError(message, file=self.name, field="gate", expected=expected, got=gate)
         self.needs = tuple(dict.fromkeys(need for made in members for need in made.needs))
         self.reads_label_evidence = any(made.reads_label_evidence for made in members)
         self.deterministic = all(made.deterministic for made in members)

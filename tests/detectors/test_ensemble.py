@@ -106,9 +106,8 @@ def test_ensembles_of_different_seeds_share_no_member(members, one, other):
         ]
     finally:
         del registry.BUILT_IN["spoken"]
-    for each in seeds:
-        assert each[:members] == each[members:]
-        assert len(set(each)) == members
+    for each, seed in zip(seeds, (one, other), strict=True):
+        assert each == list(range(2 * members * seed, 2 * members * (seed + 1)))
     assert one == other or not set(seeds[0]) & set(seeds[1])
 
 
@@ -118,8 +117,28 @@ def test_agreement_is_one_less_twice_the_spread(spoken):
     detector.fit(view, seed=2)  # members 4 and 5: 0.8 and 1.0, a standard deviation of 0.1
     assert detector.score(view) == pytest.approx([0.9] * 3)
     assert detector.confidence(view) == pytest.approx([0.8] * 3)
-    same = load_detector("ensemble", of="hidden_state", members=3, gate="agree")
-    assert same.fit(whole_view(40), seed=0).confidence(view) == pytest.approx([1.0] * 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "differ"),
+    [
+        ("seed4", {"of": "hidden_state"}, False),
+        ("seed4", {"of": "hidden_state", "vary": "boot"}, True),
+        ("ensemble", {"of": "hidden_state+hidden_state", "members": 1}, False),
+        ("ensemble", {"of": "hidden_state+attribution", "members": 1}, True),
+        ("ensemble", {"of": "counterfactual", "members": 1}, False),
+        ("ensemble", {"of": "counterfactual+counterfactual", "members": 1}, True),
+    ],
+)
+def test_members_that_cannot_differ_cannot_agree(name, params, differ):
+    assert load_detector(name, **params).params["gate"] == "margin"
+    if not differ:
+        with pytest.raises(InputError, match="field gate: no two members can differ"):
+            load_detector(name, **params, gate="agree")
+        return
+    train = whole_view(40, seed=1)
+    found = load_detector(name, **params, gate="agree").fit(train, seed=0).confidence(train)
+    assert found.min() < found.max() <= 1
 
 
 def test_the_margin_and_a_gate_of_the_members(spoken):
@@ -160,7 +179,7 @@ def test_parameters_reach_the_members_that_take_them():
         ("ensemble", {"hiden": 3}, "field hiden: no member takes it"),
         ("ensemble", {"profile": 3}, "field profile: learned, not chosen"),
         ("ensemble", {"of": "random", "gate": "support"}, "field gate: no member takes it"),
-        ("ensemble", {"of": "random", "members": 1, "gate": "agree"}, "needs two members"),
+        ("ensemble", {"of": "random", "members": 1, "gate": "agree"}, "no two members can"),
         ("ensemble", {"hidden": 0}, "field hidden: bad parameter"),
         ("detectors4", {"of": "random"}, "field of: fixed in this ensemble"),
         ("detectors4", {"members": 2}, "field members: fixed in this ensemble"),
