@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.base import PROFILE, Detector
+from faithshift_bench.detectors.failures import in_one_line
 from faithshift_bench.detectors.registry import accepted_by, detector_class, load_detector
 from faithshift_bench.options import check_number
 from faithshift_data.errors import InputError
@@ -81,7 +82,8 @@ class Ensemble(Detector):
             takes_tune = "tune" in inspect.signature(member.fit).parameters
             more = {"tune": tune} if takes_tune and tune is not None else {}
             try:
-                member.fit(view, seed=at, **more)
+                with in_one_line(member.name, "fit"):
+                    member.fit(view, seed=at, **more)
             except InputError as error:
                 message = f"member {place} ({member.name}, seed {at}) cannot be fitted: {error}"
                 raise InputError(message, file=self.name) from error
@@ -121,7 +123,11 @@ class Ensemble(Detector):
 
     def _scores(self, view: View) -> NDArray[np.float64]:
         self.need_fitted(self._fitted)
-        return np.stack([member.score(view) for member in self.members])
+        scores = []
+        for member in self.members:
+            with in_one_line(member.name, "score"):
+                scores.append(member.score(view))
+        return np.stack(scores)
 
     def _make(self) -> list[Detector]:
         """Its members, unfitted: all seeds of the first detector, then those of the next."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from faithshift_bench.detectors import training as trainings
 from faithshift_bench.detectors.base import Progress, check_device
+from faithshift_bench.detectors.failures import in_one_line
 from faithshift_bench.detectors.registry import chosen_params, load_detector
 from faithshift_bench.detectors.saved import fitted_on, fitting_views, load_all
 from faithshift_bench.detectors.scored import Scored
@@ -77,7 +78,8 @@ def run_detector(
 
     Raises:
         InputError: unknown detector, parameter or device, repeated seeds, data without the parts
-            that the detector needs or of another shape, or scores outside [0, 1].
+            that the detector needs or of another shape, scores outside [0, 1], or whatever its
+            fit or score raises.
     """
     if save is not None:
         check_folder(Path(save))
@@ -171,7 +173,8 @@ def fit(
     progress(label)
     detector.progress = watch(label)
     more = {} if tune is None or len(tune) == 0 else {"tune": tune}
-    detector.fit(train, seed=seed, **more)
+    with in_one_line(detector.name, "fit"):
+        detector.fit(train, seed=seed, **more)
     detector.training = trainings.plain(detector.training, detector.name)
     if line := trainings.closing_line(detector.training):
         progress(f"{label}: {line}")

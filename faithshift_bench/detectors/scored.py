@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faithshift_bench.detectors.failures import in_one_line
 from faithshift_bench.score_files import METADATA
 from faithshift_bench.targets import check_target
 from faithshift_data.atomic import open_atomic
@@ -35,10 +36,13 @@ class Scored:
 
         Raises:
             InputError: scores or confidences that are no numbers in [0, 1], not one a trace, or
-                confidences of some views or seeds alone.
+                confidences of some views or seeds alone; or whatever the detector raises.
         """
         for view in views:
-            columns = {"score": detector.score(view), "confidence": detector.confidence(view)}
+            columns: dict[str, NDArray | None] = {}
+            for field in ("score", "confidence"):
+                with in_one_line(detector.name, field):
+                    columns[field] = getattr(detector, field)(view)
             self._put("trace_id", view.trace_ids.astype(object))
             self._put("seed", np.full(len(view), seed, dtype=np.int64))
             for field, values in columns.items():

@@ -109,6 +109,30 @@ def test_interventions_of_role_label_reach_no_detector(synthetic, tmp_path):
     assert a.equals(b)
 
 
+@pytest.mark.parametrize("phase", ["fit", "score", "confidence"])
+def test_a_detector_that_breaks_is_one_line(synthetic, plugged, phase, monkeypatch):
+    plugged(lambda view: np.full(len(view), 0.5))
+    fault = ZeroDivisionError("no\nluck")
+
+    def broken(*args, **more):
+        raise fault
+
+    monkeypatch.setattr(registry.detector_class("odd"), phase, broken)
+    with pytest.raises(InputError) as caught:
+        run_detector("odd", fd.open(synthetic), (0,))
+    assert str(caught.value) == f"odd: {phase} failed: ZeroDivisionError: no luck"
+    assert caught.value.__cause__ is fault
+
+
+def test_a_stop_by_the_user_is_no_failure(synthetic, plugged):
+    def stopped(view):
+        raise KeyboardInterrupt
+
+    plugged(stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run_detector("odd", fd.open(synthetic), (0,))
+
+
 @pytest.mark.parametrize("seeds", [(), (0, 0), (-1,)])
 def test_bad_seeds_are_refused(synthetic, seeds):
     with pytest.raises(InputError, match="bad seeds"):

@@ -81,9 +81,12 @@ def test_the_figures_are_those_of_the_report(found, data):
 
 def test_what_breaks_is_a_row_with_its_reason(found):
     whole, out = found
-    assert whole["rows"][2]["failed"] == "RuntimeError: no luck"
+    assert whole["rows"][2]["failed"] == "odd: fit failed: RuntimeError: no luck"
     text = (out / "detectors.md").read_text()
-    assert "| odd |" not in text and "odd could not be run: RuntimeError: no luck" in text
+    assert (
+        "| odd |" not in text
+        and "odd could not be run: odd: fit failed: RuntimeError: no luck" in text
+    )
     assert "training seeds 0, 1, of constant 0 alone." in text
     rows = list(csv.DictReader(io.StringIO((out / "detectors.csv").read_text())))
     assert [row["detector"] for row in rows] == list(NAMES)
@@ -158,9 +161,12 @@ def test_the_command_prints_the_table(run, synthetic, tmp_path):
     argv = ("study", "detectors", "--data", synthetic, "-o", tmp_path, "--seeds", "0")
     code, out, err = run(*argv, "--detectors", "constant,odd")
     assert code == 0
-    assert "| constant | 0.000" in out and "odd: left out: RuntimeError: no luck" in err
+    assert (
+        "| constant | 0.000" in out
+        and "odd: left out: odd: fit failed: RuntimeError: no luck" in err
+    )
     code, _, err = run(*argv, "--detectors", "odd")
-    assert code == 1 and "no detector has a figure: RuntimeError: no luck" in err
+    assert code == 1 and "no detector has a figure: odd: fit failed: RuntimeError: no luck" in err
     code, _, err = run("study", "detectors", "--data", synthetic, "-o", synthetic, "--seeds", "0")
     assert code == 1 and "would lie among the dataset's files" in err
 
