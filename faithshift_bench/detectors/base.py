@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from faithshift_data.atomic import canonical_json, write_bytes, write_text
+from faithshift_data.atomic import canonical_json, json_sha256, write_bytes, write_text
 from faithshift_data.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ ARRAYS, DESCRIPTION = "arrays.safetensors", "detector.json"
 REPORT = "report.json"
 # The key of ``params`` that holds the names of the interventions a detector was fitted on.
 PROFILE = "profile"
+# The digest of what was learned, by which a saved detector that was altered is known.
+DIGEST = "digest"
 # What a file may say beyond the identity that another file has to share.
-LEARNED = ("params", "fitted", "training")
+LEARNED = ("params", "fitted", "training", DIGEST)
 
 # Called after each epoch: the epoch, the most there can be, and figures such as the loss.
 Progress = Callable[[int, int, Mapping[str, float]], None]
@@ -120,28 +123,36 @@ class Detector(ABC):
         return sum(a.size for name, a in self.arrays.items() if name not in ("mean", "scale"))
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``detector.json`` and ``arrays.safetensors`` into ``folder``."""
+        """Write ``detector.json`` and ``arrays.safetensors`` into ``folder``.
+
+        Raises:
+            InputError: an array holds numbers that are not finite; nothing is written.
+        """
         from safetensors.numpy import save
 
         folder = Path(folder)
-        whole = {name: np.ascontiguousarray(array) for name, array in self.arrays.items()}
-        write_bytes(folder / ARRAYS, save(whole))
-        write_text(folder / DESCRIPTION, canonical_json(self._description()))
+        _need_finite(self.arrays, self.name)
+        whole = save({name: np.ascontiguousarray(array) for name, array in self.arrays.items()})
+        write_bytes(folder / ARRAYS, whole)
+        about = {**self._description(), DIGEST: _digest(self.params, whole)}
+        write_text(folder / DESCRIPTION, canonical_json(about))
         return folder
 
     def load(self, folder: str | Path) -> Self:
         """Take what `save` wrote into a folder; returns the detector itself.
 
         Raises:
-            InputError: the folder is not one, or is of another detector or revision.
+            InputError: the folder is not one, is of another detector or revision, or holds other
+                parameters or arrays than were saved.
         """
         from safetensors import SafetensorError
-        from safetensors.numpy import load_file
+        from safetensors.numpy import load
 
         path = Path(folder) / DESCRIPTION
         try:
             found = json.loads(path.read_text())
-            arrays = load_file(path.with_name(ARRAYS))
+            whole = path.with_name(ARRAYS).read_bytes()
+            arrays = load(whole)
         except (OSError, ValueError, SafetensorError) as error:
             raise InputError(f"not a saved detector: {error}", file=path) from error
         for key, expected in self._description().items():
@@ -154,10 +165,10 @@ class Detector(ABC):
         for name in ("fitted", "training"):
             if not isinstance(found.get(name, {}), dict):
                 raise InputError("not a saved detector: no mapping", file=path, field=name)
-        for name, array in arrays.items():
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
-                message = "holds numbers that are not finite"
-                raise InputError(message, file=path.with_name(ARRAYS), field=name)
+        _need_finite(arrays, path.with_name(ARRAYS))
+        if found.get(DIGEST) != _digest(found["params"], whole):
+            message = "parameters or arrays are not those that were saved"
+            raise InputError(message, file=path, field=DIGEST)
         self.params, self.arrays = found["params"], arrays
         self.fitted, self.training = found.get("fitted", {}), found.get("training", {})
         return self
@@ -167,6 +178,18 @@ class Detector(ABC):
         about["params"] = self.params
         kept = {"fitted": self.fitted, "training": self.training}
         return {**about, **{name: value for name, value in kept.items() if value}}
+
+
+def _need_finite(arrays: Mapping[str, NDArray], file: object) -> None:
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise InputError("holds numbers that are not finite", file=file, field=name)
+
+
+def _digest(params: Mapping[str, Any], arrays: bytes) -> str:
+    """Of the parameters, as JSON, and of the bytes of the file of arrays."""
+    read_back = json.loads(canonical_json(params))
+    return json_sha256([read_back, hashlib.sha256(arrays).hexdigest()])
 
 
 def labelled(view: View, *, both: bool = True) -> tuple[NDArray[np.intp], NDArray[np.int8]]:

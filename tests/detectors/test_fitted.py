@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
-from faithshift_bench.detectors import load_detector
+from faithshift_bench.detectors import load_detector, load_saved
 from faithshift_bench.detectors.linear import sigmoid, standardise, standardiser
 from faithshift_bench.detectors.registry import BASELINES, CONTROLS
 from faithshift_bench.detectors.saved import load_all
@@ -159,10 +159,48 @@ def test_other_interventions_or_states_than_fitted_on_are_refused():
 def test_numbers_that_are_not_finite_are_refused_by_name(value, tmp_path):
     detector = load_detector("hidden_state").fit(whole_view(40), seed=0)
     name = min(detector.arrays)
-    detector.arrays[name] = np.full_like(detector.arrays[name], value)
     folder = detector.save(tmp_path / "d")
+    detector.arrays[name] = np.full_like(detector.arrays[name], value)
+    with pytest.raises(InputError, match=f"hidden_state, field {name}: .*not finite"):
+        detector.save(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    save_file(detector.arrays, folder / "arrays.safetensors")
     with pytest.raises(InputError, match=f"arrays.safetensors, field {name}: .*not finite"):
         load_detector("hidden_state").load(folder)
+
+
+def without(array):
+    return lambda arrays: arrays.pop(array)
+
+
+def cut(array):
+    return lambda arrays: arrays.update({array: arrays[array][:-1]})
+
+
+@pytest.mark.parametrize(
+    ("name", "alter"),
+    [
+        ("biasing", cut("weight")),
+        ("biasing", without("mean")),
+        ("instance_level", cut("w0")),
+        ("hidden_state", lambda arrays: arrays.update(bias=arrays["bias"] + 1)),
+        ("hidden_state", lambda arrays: arrays.update(more=arrays["bias"])),
+    ],
+)
+def test_arrays_that_were_altered_are_one_line(name, alter, tmp_path):
+    folder = load_detector(name).fit(whole_view(40), seed=0).save(tmp_path)
+    load_saved(folder)
+    arrays = load_file(folder / "arrays.safetensors")
+    alter(arrays)
+    save_file(arrays, folder / "arrays.safetensors")
+    with pytest.raises(InputError, match="detector.json, field digest: .*not those that were"):
+        load_saved(folder)
+
+
+def test_parameters_that_json_orders_otherwise_are_read_back(tmp_path):
+    detector = load_detector("constant")
+    detector.params["seen"] = {9: 1, 10: (2.5, 1e-17)}
+    assert load_saved(detector.save(tmp_path)).params["seen"] == {"9": 1, "10": [2.5, 1e-17]}
 
 
 @pytest.mark.parametrize("damage", ["params", "name", "revision", "json", "arrays", "missing"])

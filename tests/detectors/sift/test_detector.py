@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import json
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import faithshift_data as fd
 from faithshift_bench.detectors import load_detector, load_saved, run_detector
@@ -175,9 +177,8 @@ def test_what_another_revision_or_shape_saved_is_refused(fitted, tmp_path) -> No
     cases = (
         ("revision", "0", "field revision"),
         ("name", "sift_t7", "field name"),
-        ("params", {**fitted.params, "dim": 16}, "not a saved SIFT"),
-        ("params", {**fitted.params, "objective": "irl"}, "objective"),
-        ("params", {}, "not a saved SIFT"),
+        ("params", {**fitted.params, "networks": []}, "not those that were saved"),
+        ("params", {}, "not those that were saved"),
     )
     for number, (field, value, match) in enumerate(cases):
         folder = tmp_path / str(number)
@@ -186,6 +187,21 @@ def test_what_another_revision_or_shape_saved_is_refused(fitted, tmp_path) -> No
         (folder / "detector.json").write_text(json.dumps({**described, field: value}))
         with pytest.raises(InputError, match=match):
             SiftSmall().load(folder)
+    shutil.copytree(tmp_path / "a", folder, dirs_exist_ok=True)
+    for name in ("psi.mean", "support.centre"):
+        arrays = load_file(tmp_path / "a" / "arrays.safetensors")
+        del arrays[name]
+        save_file(arrays, folder / "arrays.safetensors")
+        with pytest.raises(InputError, match="not those that were saved"):
+            load_saved(folder)
+
+
+def test_parameters_that_do_not_fit_the_arrays_are_refused(fitted, tmp_path) -> None:
+    for params, match in (({"dim": 16}, "not a saved SIFT"), ({"objective": "irl"}, "objective")):
+        other = copy.copy(fitted)
+        other.params = {**fitted.params, **params}
+        with pytest.raises(InputError, match=match):
+            SiftSmall().load(other.save(tmp_path))
 
 
 def test_support_falls_with_the_distance_from_train(view, fitted) -> None:
