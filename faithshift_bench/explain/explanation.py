@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faithshift_bench.detectors.failures import in_one_line
 from faithshift_bench.detectors.linear import sigmoid
 from faithshift_bench.explain.gradients import integrated_gradients
 from faithshift_bench.explain.inputs import Feature
@@ -99,11 +100,11 @@ def explain(detector: Detector, data: FaithShift, trace_id: str) -> Explanation:
         message = "has no descriptors: it could not be measured"
         raise InputError(message, file=data.name, row=trace_id)
     (view,) = fitting_views(detector, [view], data)
-    found = detector.differentiable(view)
+    with in_one_line(detector.name, "explain"):
+        found, score = detector.differentiable(view), float(detector.score(view)[0])
     if found is None:
         message = "cannot be explained: it does not say how its score hangs on what it reads"
         raise InputError(message, file=detector.name)
-    score = float(detector.score(view)[0])
     given = integrated_gradients(found)
     if abs(sigmoid(given.log_odds) - score) > SAME:
         message = "cannot be explained: its function gives another score"
