@@ -9,7 +9,8 @@ from typing import Any
 
 from faithshift_bench.commands.common import say
 
-# Seconds between lines, where there is no terminal.
+# Seconds between drawings of a bar, and between lines where there is no terminal.
+OFTEN = 0.1
 SELDOM = 10.0
 
 
@@ -36,7 +37,14 @@ class Epochs:
         from tqdm import tqdm
 
         if self._bar is None:
-            self._bar = tqdm(desc=label, total=of, unit="epoch", file=sys.stderr, leave=False)
+            self._bar = tqdm(
+                desc=label,
+                total=of,
+                unit="epoch",
+                file=sys.stderr,
+                leave=False,
+                mininterval=OFTEN,
+            )
         self._bar.set_postfix_str(_text(figures), refresh=False)
         self._bar.update(epoch - self._bar.n)
 

@@ -28,7 +28,7 @@ def train(shown, label, losses):
 def test_on_a_terminal_there_is_a_bar_a_training(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr(module.sys, "stderr", screen)
-    monkeypatch.setenv("TQDM_MININTERVAL", "0")
+    monkeypatch.setattr(module, "OFTEN", 0)
     shown = Epochs()
     train(shown, "slow: seed 0", [0.5, 0.4])
     train(shown, "slow: seed 1", [0.3])
