@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from builders.presets import Preset, load_preset
 from builders.sources import Item, draw_items
-from builders.sources.drawing import Drawn, draw, items_sha256
-from faithshift_data.errors import InputError
+from builders.sources.drawing import Drawn, draw
 from faithshift_data.schema import stable_id
 
 # Whose questions stand in published sets, with their labels.
@@ -25,13 +24,7 @@ def drawn(preset: Preset) -> Drawn:
     if not preset.sources:
         return Drawn(candidates(preset), {})
     found = draw(preset.sources, preset.candidates_per_domain, preset.item_seed)
-    if found.short:
-        raise ValueError(found.short[0])
-    digest = items_sha256(found.items)
-    if preset.items_sha256 not in ("", digest):
-        frozen = preset.items_sha256
-        raise InputError("other items", field="items_sha256", expected=frozen, got=digest)
-    return found
+    return found.expect(preset.items_sha256)
 
 
 def candidates(preset: Preset) -> list[Item]:

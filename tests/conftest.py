@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,3 +53,18 @@ def online(online_session: Online) -> Iterator[Online]:
     online_session.hub.reset()
     yield online_session
     assert not online_session.hub.unknown
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command in this process: (exit status, stdout, stderr)."""
+    from faithshift_bench.cli import main
+
+    def call(*argv):
+        monkeypatch.setattr(sys, "argv", ["faithshift", *map(str, argv)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call

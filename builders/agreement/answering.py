@@ -76,14 +76,7 @@ def questions(preset: AgreementPreset) -> list[Item]:
         InputError: a source that cannot be read, or other items than the frozen ones.
         ValueError: too few of them.
     """
-    found = draw(preset.sources, preset.items, preset.item_seed)
-    if found.short:
-        raise ValueError(found.short[0])
-    digest = items_sha256(found.items)
-    if preset.items_sha256 not in ("", digest):
-        frozen = preset.items_sha256
-        raise InputError("other items", field="items_sha256", expected=frozen, got=digest)
-    return found.items
+    return draw(preset.sources, preset.items, preset.item_seed).expect(preset.items_sha256).items
 
 
 def _of_model(

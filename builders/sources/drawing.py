@@ -12,6 +12,7 @@ from builders.sources import LETTERS, Item
 from builders.sources.given import Unusable, given_item, reworded
 from builders.sources.known import known
 from faithshift_data.atomic import json_sha256
+from faithshift_data.errors import InputError
 from faithshift_data.leakage import near_duplicates, normalise
 from faithshift_data.splits import unit_hash
 
@@ -52,6 +53,23 @@ class Drawn:
             for name, entry in self.ledger.items()
             if entry["drawn"] < entry["wanted"]
         ]
+
+    def expect(self, frozen: str) -> Drawn:
+        """The same, if every source has enough questions and the list is the frozen one.
+
+        Args:
+            frozen: what `items_sha256` must give; empty where no list is frozen.
+
+        Raises:
+            ValueError: a source has too few questions.
+            InputError: other items.
+        """
+        if self.short:
+            raise ValueError(self.short[0])
+        digest = items_sha256(self.items)
+        if frozen not in ("", digest):
+            raise InputError("other items", field="items_sha256", expected=frozen, got=digest)
+        return self
 
 
 def said(left_out: Mapping[str, int]) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.cli import main
 from faithshift_bench.submission import read_package, validate
 from faithshift_bench.submission.card import check_card
 from faithshift_bench.submission.package import about_data
@@ -24,20 +22,6 @@ from leaderboard.api import MAX_BODY, answer
 from leaderboard.store import Store
 from tests.leaderboard.crowd import FREE
 from tests.leaderboard.hostile import CARD, _card
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command in this process: (exit status, stdout, stderr)."""
-
-    def call(*argv):
-        monkeypatch.setattr(sys, "argv", ["faithshift", *map(str, argv)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture
