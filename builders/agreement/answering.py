@@ -8,19 +8,28 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from builders.agreement.asking import block_of, hint_of, injected, injections, messages
+from builders.agreement.asking import (
+    arguments,
+    block_of,
+    cue_of,
+    hint_of,
+    injected,
+    injections,
+    messages,
+)
+from builders.agreement.model_types import BLOCK, typed
 from builders.agreement.preset import AgreementPreset
 from builders.engine import engine_for
 from builders.provenance import version_of
 from builders.sources import Item
 from builders.sources.drawing import draw, items_sha256
 from builders.weights import Weights, load_models
-from faithshift_bench.agreement.conditions import BASELINE, HINTED
+from faithshift_bench.agreement.conditions import BASELINE, HINTED, UNCUED, WRONG, is_injected
 from faithshift_data.answers import extract_answer
 from faithshift_data.atomic import canonical_json, is_free, json_sha256, write_text
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Engine, Sampling, generation_seed
-from faithshift_data.reasoning import ReasoningStatus, split_reasoning
+from faithshift_data.reasoning import ReasoningStatus, block_span, split_reasoning
 from faithshift_data.schema import stable_id
 
 ANSWERS, MADE = "answers.jsonl", "run.json"
@@ -55,8 +64,9 @@ def answer_all(preset: AgreementPreset, out: Path) -> Path:
     work = out.with_name(out.name + ".work")
     rows: list[Row] = []
     weights = load_models(preset.models)
-    for model in weights:
-        rows += _of_model(preset, model, items, work)
+    for name, model in zip(preset.models, weights, strict=True):
+        found = _of_model(preset, model, items, work, elicit=preset.elicits(name))
+        rows += typed(found, preset.model_types.get(name))
     made = {
         "preset": asdict(preset),
         "items_sha256": items_sha256(items),
@@ -80,18 +90,19 @@ def questions(preset: AgreementPreset) -> list[Item]:
 
 
 def _of_model(
-    preset: AgreementPreset, model: Weights, items: Sequence[Item], work: Path
+    preset: AgreementPreset, model: Weights, items: Sequence[Item], work: Path, *, elicit: bool
 ) -> list[Row]:
     engine: Engine | None = None
     rows: list[Row] = []
     for start in range(0, len(items), preset.chunk):
         batch = items[start : start + preset.chunk]
-        path = work / f"{stable_id('chunk', _key(preset, model, batch))}.json"
+        path = work / f"{stable_id('chunk', _key(preset, model, batch, elicit))}.json"
         if not path.is_file():
             if engine is None:
                 engine = _engine(preset, model)
             work.mkdir(parents=True, exist_ok=True)
-            write_text(path, canonical_json(ask(preset, engine, model.model_id, batch)))
+            answered = ask(preset, engine, model.model_id, batch, elicit=elicit)
+            write_text(path, canonical_json(answered))
         rows += json.loads(path.read_text("utf-8"))
     return rows
 
@@ -104,38 +115,71 @@ def _engine(preset: AgreementPreset, model: Weights) -> Engine:
     return engine
 
 
-def _key(preset: AgreementPreset, model: Weights, batch: Sequence[Item]) -> str:
+def _key(preset: AgreementPreset, model: Weights, batch: Sequence[Item], elicit: bool) -> str:
     around = {"name", "version", "models", "wanted_models", "items", "items_sha256", "sources"}
+    around |= {"model_types", "elicitation", "wanted_elicitation"}
     settings = {key: value for key, value in asdict(preset).items() if key not in around}
     writer = version_of(preset.engine)
-    return json_sha256([settings, writer, model.revision, [asdict(item) for item in batch]])
+    return json_sha256([settings, elicit, writer, model.revision, [asdict(item) for item in batch]])
 
 
-def ask(preset: AgreementPreset, engine: Engine, name: str, items: Sequence[Item]) -> list[Row]:
-    """The rows of some items: two free generations each, then those behind injected text."""
+def ask(
+    preset: AgreementPreset,
+    engine: Engine,
+    name: str,
+    items: Sequence[Item],
+    *,
+    elicit: bool = False,
+) -> list[Row]:
+    """The rows of some items: two free generations each, then those behind injected text.
+
+    Args:
+        preset: the settings.
+        engine: the model.
+        name: of the model.
+        items: the questions.
+        elicit: whether the conditions of the elicitation experiment are asked, too.
+
+    Returns:
+        Rows before ``model_types.typed``: free ones say whether they reason within a block.
+        ``injection_verified`` is whether the model read the prompt as it was sent, with the
+        injected text in it; None where a server that gets text does not say. ``regenerated`` is
+        whether a reasoning block of its own follows; prose before the answer is none.
+    """
     free = Sampling(preset.max_tokens, preset.temperature, preset.top_p)
+    short = Sampling(preset.answer_tokens, preset.temperature, preset.top_p, ("\n",))
     asked = [
         (item, condition, engine.render(message))
         for item in items
         for condition, message in messages(preset, item).items()
     ]
     said = _complete(engine, name, asked, free)
-    rows, behind = [], []
+    rows: list[Row] = []
+    cued, uncued = list[tuple[Item, str, str]](), list[tuple[Item, str, str]]()
     for (item, condition, prompt), done in zip(asked, said, strict=True):
         read = _read(prompt, done)
-        rows.append(_row(preset, name, item, condition, done, read))
+        within = block_span(done.text, prompt_tail=prompt) is not None
+        rows.append(_row(preset, name, item, condition, done, read) | {BLOCK: within})
+        block = block_of(prompt, done.text)
+        texts = arguments(preset, item) if elicit else {}
         if condition == HINTED:
-            block = block_of(prompt, done.text)
-            for label, text in injections(preset, read["reasoning"] or "").items():
-                behind.append((item, label, injected(prompt, text, block, preset.answer_cue)))
-    short = Sampling(preset.answer_tokens, preset.temperature, preset.top_p, ("\n",))
-    for (item, condition, _), done in zip(
-        behind, _complete(engine, name, behind, short), strict=True
-    ):
-        stated = {"stated": preset.answer_cue + done.text, "reasoning": None}
-        again = block_of("", done.text) is not None
-        more = {"injection_verified": True, "regenerated": again}
-        rows.append(_row(preset, name, item, condition, done, stated) | more)
+            texts = injections(preset, read["reasoning"] or "", elicit=elicit)
+        for label, text in texts.items():
+            cue = cue_of(preset, label)
+            behind = cued if cue else uncued
+            behind.append((item, label, injected(prompt, text, block, cue)))
+    for behind, sampling in ((cued, short), (uncued, free)):
+        said = _complete(engine, name, behind, sampling)
+        for (item, condition, prompt), done in zip(behind, said, strict=True):
+            cue = cue_of(preset, condition)
+            own = {"stated": cue + done.text, "reasoning": None} if cue else _read(prompt, done)
+            more = {
+                "injection_verified": engine.read_back(prompt) == prompt
+                if engine.sends_ids
+                else None,
+                "regenerated": block_span(done.text) is not None,
+            }
+            rows.append(_row(preset, name, item, condition, done, own) | more)
     return rows
 
 
@@ -166,19 +210,20 @@ def _row(
 ) -> Row:
     options = list(item.options or ())
     found = extract_answer(read["stated"], kind=item.answer_kind, options=options or None)
-    free = condition in (BASELINE, HINTED)
+    free = not is_injected(condition)
+    cued = is_injected(condition) and not condition.endswith(UNCUED)
     return {
         "model": name,
         "question_id": item.item_id,
         "condition": condition,
         "answer": found.value or "",
         "answer_status": str(found.status),
-        "target": item.cue_target if free else "",
+        "target": item.cue_target if free or condition.startswith(WRONG) else "",
         "gold": item.gold,
         "group": item.task,
         "n_options": len(options),
-        "truncated": free and done.finish == "length",
+        "truncated": not cued and done.finish == "length",
         "question": messages(preset, item)[BASELINE] if free else "",
         "cue": hint_of(preset, item).text if condition == HINTED else "",
-        "reasoning": (read["reasoning"] or "") if free else "",
+        "reasoning": read["reasoning"] or "",
     }

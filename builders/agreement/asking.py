@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from builders.agreement.preset import AgreementPreset
 from builders.prompts import Cue, assemble, shown
 from builders.sources import Item
-from faithshift_bench.agreement.conditions import BASELINE, FILLER, HINTED, early
+from faithshift_bench.agreement.conditions import BASELINE, FILLER, HINTED, UNCUED, WRONG, early
 from faithshift_data.reasoning import DELIMITERS, ReasoningStatus, open_block, split_reasoning
 
 DOT = "."
@@ -29,10 +29,31 @@ def messages(preset: AgreementPreset, item: Item) -> dict[str, str]:
     }
 
 
-def injections(preset: AgreementPreset, reasoning: str) -> dict[str, str]:
-    """What stands in the place of the hinted reasoning, by condition."""
+def injections(preset: AgreementPreset, reasoning: str, *, elicit: bool = False) -> dict[str, str]:
+    """What stands in the place of the hinted reasoning, by condition.
+
+    Args:
+        preset: the settings.
+        reasoning: the hinted one.
+        elicit: whether filler is asked behind without the cue, too.
+    """
+    dots = DOT * preset.filler_dots
     cuts = {early(share): kept(reasoning, share) for share in preset.truncations}
-    return {FILLER: DOT * preset.filler_dots, **cuts}
+    return {FILLER: dots, **cuts, **({FILLER + UNCUED: dots} if elicit else {})}
+
+
+def arguments(preset: AgreementPreset, item: Item) -> dict[str, str]:
+    """Reasoning for the planted option, with and without the cue.
+
+    It stands behind the question without the hint, so that nothing else speaks for the option.
+    """
+    text = preset.wrong.replace("{target}", shown(item, item.cue_target))
+    return {WRONG: text, WRONG + UNCUED: text}
+
+
+def cue_of(preset: AgreementPreset, condition: str) -> str:
+    """What follows the injected text of a condition."""
+    return "" if condition.endswith(UNCUED) else preset.answer_cue
 
 
 def kept(reasoning: str, percent: float) -> str:
@@ -45,10 +66,10 @@ def injected(prompt: str, text: str, block: tuple[str, str] | None, cue: str) ->
     """The raw prompt that makes a model go on behind a reasoning that is not its own.
 
     Args:
-        prompt: of the hinted generation, up to where the model began.
+        prompt: of the free generation, up to where the model began.
         text: the reasoning.
         block: opener and closer of the model's reasoning block; None for a model without one.
-        cue: for the answer.
+        cue: for the answer; may be empty.
     """
     if block is None:
         return f"{prompt}{text}\n\n{cue}"
@@ -68,11 +89,14 @@ def block_of(prompt: str, output: str) -> tuple[str, str] | None:
 def shown_prompts(preset: AgreementPreset, item: Item) -> Mapping[str, str]:
     """The prompts of one item in every condition, with stand-ins for what a model writes."""
     asked = messages(preset, item)
-    begun = asked[HINTED] + "\n[the model's turn, its reasoning block opened]\n"
-    parts = injections(preset, "")
+    begun = "\n[the model's turn, its reasoning block opened]\n"
+    parts = injections(preset, "", elicit=preset.elicited > 0)
     for name in parts:
-        if name != FILLER:
-            share = name.partition("@")[2]
+        if share := name.partition("@")[2]:
             parts[name] = f"[the first {share}% of the hinted reasoning]"
-    end = f"\n[the block closed]\n\n{preset.answer_cue}"
-    return asked | {name: begun + text + end for name, text in parts.items()}
+    found = {name: asked[HINTED] + begun + text for name, text in parts.items()}
+    if preset.elicited:
+        argued = arguments(preset, item)
+        found |= {name: asked[BASELINE] + begun + text for name, text in argued.items()}
+    end = "\n[the block closed]\n\n"
+    return asked | {name: text + end + cue_of(preset, name) for name, text in found.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from builders.agreement.asking import shown_prompts
-from builders.agreement.preset import AgreementPreset
+from builders.agreement.preset import ALL, AgreementPreset
 from builders.dry_run.costs import BYTES_A_PARAMETER, TOKENS_A_SECOND, parameters
 from builders.dry_run.missing import model_faults, place_faults
 from builders.sources import Item, item_rng, make_item
@@ -37,6 +37,8 @@ def dry_run(preset: AgreementPreset) -> Iterator[str]:
     yield f"models: {preset.wanted_models} wanted, {len(preset.models)} named"
     for name in preset.models:
         yield f"  {name}{'' if name in preset.runnable else ': not pinned, not run'}"
+    named = len(preset.models if preset.elicitation == ALL else preset.elicitation)
+    yield f"elicitation: {preset.elicited} models wanted, {named} named"
     yield from _costs(preset)
     item = items[0] if items else _stand_in()
     source = item.source if items else "this project: no source could be read"
@@ -52,9 +54,13 @@ def dry_run(preset: AgreementPreset) -> Iterator[str]:
 def _costs(preset: AgreementPreset) -> Iterator[str]:
     each, models = preset.items, preset.wanted_models
     free, cued = 2 * each * models, (preset.generations - 2) * each * models
-    most = free * preset.max_tokens + cued * preset.answer_tokens
-    yield f"generations: {free + cued:,} = {free:,} free, {cued:,} behind injected text (counted)"
-    yield f"tokens written: at most {most:,} ({preset.max_tokens:,} a free generation)"
+    cued, uncued = cued + each * preset.elicited, 2 * each * preset.elicited
+    most = (free + uncued) * preset.max_tokens + cued * preset.answer_tokens
+    yield (
+        f"generations: {free + cued + uncued:,} = {free:,} free, {cued:,} behind injected text "
+        f"with the cue, {uncued:,} without it (counted)"
+    )
+    yield f"tokens written: at most {most:,} ({preset.max_tokens:,} a generation without the cue)"
     sizes = [size for name in preset.models if (size := parameters(name)) is not None]
     if not sizes:
         yield "GPU hours: not known, as no name says a size"
@@ -77,6 +83,9 @@ def _model_faults(preset: AgreementPreset) -> Iterator[str]:
     unnamed = preset.wanted_models - len(preset.models)
     if unnamed > 0:
         yield f"models: {unnamed} of {preset.wanted_models} are not named"
+    unnamed = preset.wanted_elicitation - len(preset.elicitation)
+    if unnamed > 0 and preset.elicitation != ALL:
+        yield f"elicitation: {unnamed} of {preset.wanted_elicitation} are not named"
 
 
 def _stand_in() -> Item:

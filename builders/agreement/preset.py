@@ -11,6 +11,8 @@ from builders.presets.uses import HUB, SourceUse, check_model, uses
 from faithshift_data.measure.engines.registry import ENGINES
 from faithshift_data.measure.local_model import DTYPES
 
+ALL = ("all",)
+
 
 @dataclass(frozen=True)
 class AgreementPreset:
@@ -25,15 +27,20 @@ class AgreementPreset:
         sources: where they come from.
         wanted_models: how many models the design has.
         models: as in a build: folders, or ``ORG/NAME@COMMIT``; a name alone is not run.
+        model_types: model -> ``thinking`` or ``instruct``, where that is stated and not found.
+        elicitation: models that answer behind reasoning for a wrong option, with and without the
+            cue, and behind filler without it; ``["all"]``: every one.
+        wanted_elicitation: how many the design has, unless it is all.
         engine: that completes raw prompts.
         engine_options: arguments of the engine.
         dtype: arithmetic of the weights.
         instruction: the last line of a question.
         hint: the line that plants a wrong option; holds ``{target}``.
-        answer_cue: what follows injected reasoning.
+        answer_cue: what follows injected reasoning, except in conditions ``.../uncued``.
+        wrong: reasoning for a wrong option; holds ``{target}``.
         filler_dots: in the place of the reasoning.
         truncations: percent of the hinted reasoning that is kept, each a condition.
-        max_tokens: of a free generation.
+        max_tokens: of a free generation, and of one behind injected text without the cue.
         answer_tokens: of one behind ``answer_cue``.
         temperature, top_p: sampling.
         chunk: questions that are asked together and kept together.
@@ -50,12 +57,16 @@ class AgreementPreset:
     sources: tuple[SourceUse, ...]
     wanted_models: int
     models: tuple[str, ...]
+    model_types: dict[str, str]
+    elicitation: tuple[str, ...]
+    wanted_elicitation: int
     engine: str
     engine_options: dict[str, Any]
     dtype: str
     instruction: str
     hint: str
     answer_cue: str
+    wrong: str
     filler_dots: int
     truncations: tuple[int, ...]
     max_tokens: int
@@ -72,7 +83,7 @@ class AgreementPreset:
             good = isinstance(value, accepted) and not isinstance(value, bool)
             _expect(name, value, wanted.__name__, good)
             if wanted is int:
-                least = 0 if name == "item_seed" else 1
+                least = 0 if name in ("item_seed", "wanted_elicitation") else 1
                 _expect(name, value, f"at least {least}", value >= least)
         for name, allowed in (("engine", ENGINES), ("dtype", DTYPES)):
             value = getattr(self, name)
@@ -80,13 +91,37 @@ class AgreementPreset:
         for name in self.models:
             _expect("models", list(self.models), "names", isinstance(name, str) and bool(name))
             check_model(name)
+        self._check_who()
         _expect("sources", list(self.sources), "at least one", bool(self.sources))
         _expect("hint", self.hint, "a line that holds {target}", self.hint.count("{target}") == 1)
+        _expect("wrong", self.wrong, "reasoning that holds {target}", "{target}" in self.wrong)
         shares = all(type(each) is int and 0 <= each < 100 for each in self.truncations)
         distinct = len(set(self.truncations)) == len(self.truncations)
         _expect("truncations", list(self.truncations), "different percents", shares and distinct)
         _expect("temperature", self.temperature, "at least 0", 0 <= self.temperature < 100)
         _expect("top_p", self.top_p, "above 0, at most 1", 0 < self.top_p <= 1)
+
+    def _check_who(self) -> None:
+        # Every command of the builders imports this file, and few need what this one loads.
+        from faithshift_bench.agreement.table import TYPES
+
+        known, asked = set(self.models), self.elicitation
+        distinct = all(isinstance(name, str) for name in asked) and len(set(asked)) == len(asked)
+        good = asked == ALL or (distinct and set(asked) <= known)
+        _expect("elicitation", list(asked), 'different ones of models, or ["all"]', good)
+        typed = self.model_types
+        good = set(typed) <= known and all(kind in TYPES for kind in typed.values())
+        _expect("model_types", typed, f"a model = {' or '.join(TYPES)}", good)
+
+    def elicits(self, model: str) -> bool:
+        """Whether a model takes part in the elicitation experiment."""
+        return self.elicitation == ALL or model in self.elicitation
+
+    @property
+    def elicited(self) -> int:
+        """How many models the design has in that experiment."""
+        named = max(self.wanted_elicitation, len(self.elicitation))
+        return self.wanted_models if self.elicitation == ALL else named
 
     @property
     def runnable(self) -> tuple[str, ...]:
@@ -99,7 +134,7 @@ class AgreementPreset:
 
     @property
     def generations(self) -> int:
-        """Of a question and model: baseline, hinted, filler, and one a truncation."""
+        """Of a question and model: baseline, hinted, filler, one a truncation; no elicitation."""
         return 3 + len(self.truncations)
 
 

@@ -78,6 +78,8 @@ class Engine(Protocol):
     Attributes:
         name, version: of the library, or of the protocol that an endpoint speaks.
         tokenizer: of the Hugging Face kind; None behind an endpoint that shows none.
+        sends_ids: whether the model gets the token ids that ``ids`` gives, so that ``read_back``
+            is what it read; a server that gets text may read another.
         white_box: whether states are read and prefixes shared. A black box gives answers alone,
             and what they do not show stays null.
     """
@@ -86,6 +88,7 @@ class Engine(Protocol):
     version: str
     white_box: bool
     tokenizer: Any
+    sends_ids: bool
 
     def complete(
         self, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling

@@ -57,6 +57,7 @@ class OpenAIEngine(Tokenized):
     name = "openai"
     version = openai.__version__
     white_box = False
+    sends_ids = False
 
     def __init__(
         self,

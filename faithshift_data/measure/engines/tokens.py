@@ -12,9 +12,11 @@ class Tokenized:
 
     Attributes:
         tokenizer: None where it is not known; what needs it then raises ``InputError``.
+        sends_ids: False where a server makes its own tokens of a text.
     """
 
     tokenizer: Any = None
+    sends_ids = True
 
     def render(self, user: str, *, opener: str = "") -> str:
         """The exact text the model reads for one user message, up to the assistant's opener."""
