@@ -33,6 +33,9 @@ from faithshift_bench.agreement import agree, read_study
 from faithshift_bench.agreement.study import UNVERIFIED, Study
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Sampling
+from faithshift_data.measure.engines.openai import OpenAIEngine
+from faithshift_data.measure.engines.transformers import TransformersEngine
+from faithshift_data.measure.engines.vllm import VllmEngine
 
 TEN = tuple(f"option {k}" for k in range(10))
 CASES = [
@@ -236,6 +239,7 @@ def test_a_row_says_whether_its_injection_was_read(tmp_path: Path) -> None:
     arrived = verified(Dropping(thinks=True))
     assert arrived.pop("filler") is False and set(arrived.values()) == {True}
     assert set(verified(Server(thinks=True)).values()) == {None}
+    assert TransformersEngine.sends_ids and VllmEngine.sends_ids and not OpenAIEngine.sends_ids
 
 
 def test_a_cut_generation_states_nothing() -> None:
@@ -246,6 +250,10 @@ def test_a_cut_generation_states_nothing() -> None:
     rows = ask(PRESET, Cut(thinks=False), "m", ITEMS[:1])
     free = [row for row in rows if row["condition"] in ("baseline", "hinted")]
     assert [(row["answer"], row["truncated"]) for row in free] == [("", True), ("", True)]
+    # A block that the template opened is one, even if the output never closes it.
+    for thinks, kind in ((True, "thinking"), (False, "instruct")):
+        rows = typed(ask(PRESET, Cut(thinks=thinks), "m", ITEMS[:1]), None)
+        assert {row["model_type"] for row in rows} == {kind}
 
 
 def test_a_run_is_taken_up_where_it_stopped(
@@ -279,6 +287,10 @@ def test_a_run_is_taken_up_where_it_stopped(
     assert (tmp_path / "one" / "answers.jsonl").read_text() == text and len(engines) == 3
     with pytest.raises(InputError, match="already exists"):
         answer_all(preset, tmp_path / "one")
+    (tmp_path / "one").rename(tmp_path / "again")
+    more = answer_all(replace(preset, elicitation=("all",)), tmp_path / "one")
+    # The model that elicited before is not asked again, the other one is.
+    assert len((more / "answers.jsonl").read_text().splitlines()) == 66 and len(engines) == 4
     with pytest.raises(InputError, match="items_sha256: other items"):
         answer_all(replace(preset, items_sha256="0" * 64), tmp_path / "two")
     stated = {"model_types": {"smollm2": "instruct"}, "items_sha256": items_sha256(ITEMS)}
