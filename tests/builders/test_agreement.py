@@ -34,8 +34,7 @@ from faithshift_bench.agreement.study import UNVERIFIED, Study
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.openai import OpenAIEngine
-from faithshift_data.measure.engines.transformers import TransformersEngine
-from faithshift_data.measure.engines.vllm import VllmEngine
+from faithshift_data.measure.engines.tokens import Tokenized
 
 TEN = tuple(f"option {k}" for k in range(10))
 CASES = [
@@ -239,7 +238,7 @@ def test_a_row_says_whether_its_injection_was_read(tmp_path: Path) -> None:
     arrived = verified(Dropping(thinks=True))
     assert arrived.pop("filler") is False and set(arrived.values()) == {True}
     assert set(verified(Server(thinks=True)).values()) == {None}
-    assert TransformersEngine.sends_ids and VllmEngine.sends_ids and not OpenAIEngine.sends_ids
+    assert Tokenized.sends_ids and not OpenAIEngine.sends_ids
 
 
 def test_a_cut_generation_states_nothing() -> None:
