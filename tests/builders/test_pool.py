@@ -16,7 +16,7 @@ from builders.pool import BuildError, Pool
 
 # A build as the command line runs it, of tasks that note their process and never end.
 ENDLESS = """
-import sys, time
+import signal, sys, time
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +32,8 @@ def build(_):
 
 command._build = build
 if __name__ == "__main__":
+    # Processes of the background are born deaf to Ctrl-C, and the suite may be one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(command.main(["build"]))
 """
 
