@@ -51,6 +51,10 @@ def measure(
         bool,
         typer.Option("--rollout", help="Also attention rollout, for the detector attribution."),
     ] = False,
+    attention_temperature: Annotated[
+        float,
+        typer.Option(help="What attention logits are divided by; how far verdicts hang on it."),
+    ] = 1.0,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
     limit: Annotated[int | None, typer.Option(help="Measure so many traces at most.")] = None,
     max_tokens: Annotated[int, typer.Option(help="Longest reply, with --generate.")] = 1024,
@@ -66,7 +70,14 @@ def measure(
         raise typer.BadParameter("give the folder to measure, or --probe", param_hint="DIR")
     line = None if answer_line is None else answer_line.replace("\\n", "\n")
     settings = Settings(probes, label_probes, line, chat, limit, rollout)
-    loaded = open_model(model, engine=engine, dtype=dtype, url=url, tokenizer=tokenizer)
+    loaded = open_model(
+        model,
+        engine=engine,
+        dtype=dtype,
+        url=url,
+        tokenizer=tokenizer,
+        attention_temperature=attention_temperature,
+    )
     if probe or folder is None:
         return _probe(loaded, as_json)
     shown: dict[str, Any] = {"progress": above_bar, "bar": bar}

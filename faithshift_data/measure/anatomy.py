@@ -56,6 +56,22 @@ def anatomy(model: Any) -> Anatomy:
     return Anatomy(base, blocks, [each[0] for each in found])
 
 
+def set_attention_temperature(model: Any, temperature: float) -> None:
+    """Divide the attention logits of every block by ``temperature``, above 0; in place.
+
+    Over 1 attention is spread wider. How much verdicts move with it is one of the sources of
+    variance in S, table 6.
+
+    Raises:
+        ValueError: an attention module that keeps no scaling of its logits.
+    """
+    attentions = anatomy(model).attentions
+    if any(not isinstance(getattr(each, "scaling", None), float) for each in attentions):
+        raise ValueError(f"{type(model).__name__}: attention keeps no scaling of its logits")
+    for each in attentions:
+        each.scaling /= temperature
+
+
 @contextmanager
 def listening(
     parts: Anatomy,

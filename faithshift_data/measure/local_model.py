@@ -32,6 +32,7 @@ class LocalModel:
         model_id: the folder's name.
         revision: ``sha256:`` and a digest over all files that it computes with.
         family: its ``model_type``.
+        attention_temperature: what its attention logits are divided by.
     """
 
     path: Path
@@ -39,15 +40,22 @@ class LocalModel:
     model_id: str
     revision: str
     family: str
+    attention_temperature: float = 1.0
 
     @classmethod
-    def open(cls, path: str | Path, dtype: str = "float32") -> LocalModel:
+    def open(
+        cls, path: str | Path, dtype: str = "float32", attention_temperature: float = 1.0
+    ) -> LocalModel:
         """Identify the model of a folder; its weights are hashed, not loaded.
 
         Raises:
-            InputError: no such folder, none with a model in it, or an unknown dtype.
+            InputError: no such folder, none with a model in it, an unknown dtype, or a temperature
+                that is not above 0.
         """
         path = Path(path)
+        if not 0 < attention_temperature < math.inf:
+            got, expected = attention_temperature, "a number above 0"
+            raise InputError("bad", field="--attention-temperature", expected=expected, got=got)
         if dtype not in DTYPES:
             raise InputError("unknown", field="--dtype", expected=list(DTYPES), got=dtype)
         if not path.is_dir():
@@ -61,7 +69,8 @@ class LocalModel:
         except (OSError, ValueError, KeyError, TypeError):
             expected = "config.json with model_type"
             raise InputError("no model", file=path, field="--model", expected=expected) from None
-        return cls(path, dtype, path.resolve().name, revision_of(model_files(path)), family)
+        name, revision = path.resolve().name, revision_of(model_files(path))
+        return cls(path, dtype, name, revision, family, attention_temperature)
 
     @property
     def row(self) -> dict[str, str]:
@@ -84,7 +93,11 @@ class LocalModel:
 
         try:
             return TransformersEngine(
-                self.path, dtype=self.dtype, batch_size=BATCH, attention="eager"
+                self.path,
+                dtype=self.dtype,
+                batch_size=BATCH,
+                attention="eager",
+                attention_temperature=self.attention_temperature,
             )
         except Exception as error:  # noqa: BLE001 - whatever a folder's content provokes
             message = f"cannot be loaded: {reason_of(error)}"
@@ -98,7 +111,10 @@ class LocalModel:
     @property
     def arithmetic(self) -> Mapping[str, Any]:
         """What a manifest says of how it computed."""
-        return {"dtype": self.dtype, "attention": "eager"}
+        how: dict[str, Any] = {"dtype": self.dtype, "attention": "eager"}
+        if self.attention_temperature != 1:
+            how["attention_temperature"] = self.attention_temperature
+        return how
 
     def fits(self, text: str, room: int) -> bool:
         """Whether a text and so many tokens after it are within what the model reads."""

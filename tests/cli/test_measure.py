@@ -334,6 +334,19 @@ def test_rollout_is_stored_if_asked_for_and_read_by_its_detector(run, model, mea
         detector.features(views[measured])
 
 
+def test_attention_is_read_at_another_temperature_if_asked_for(run, model, measured, tmp_path):
+    out = tmp_path / "new"
+    words = ("--probes", "subset", "--limit", 1, "-o", out, "--attention-temperature")
+    assert run("measure", measured, "--model", model, *words, 2)[0] == 0
+    assert fd.open(out).manifest.measured_with["attention_temperature"] == 2
+    (trace,) = fd.open(out).trajectories.trace_ids
+    cold, warm = (fd.open(name).trajectories.get("psi", [trace])[0] for name in (measured, out))
+    assert cold.shape == warm.shape and not np.allclose(cold, warm, atol=1e-2)
+    for bad in (0, "nan", -1):
+        status, _, err = run("measure", measured, "--model", model, *words, bad)
+        assert status == 1 and "--attention-temperature: bad (expected a number above 0" in err
+
+
 def test_label_probes_are_kept_from_detectors_and_replaced(run, model, tmp_path):
     folder = write_own(tmp_path / "mine")
     run("measure", folder, "--model", model, "--label-probes")

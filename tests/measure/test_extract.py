@@ -347,3 +347,17 @@ def test_attention_that_gives_no_weights_is_refused_and_leaves_no_hook(engine) -
     finally:
         engine.model.set_attn_implementation("eager")
     assert hooks == [len(each._forward_hooks) for each in (*parts.blocks, *parts.attentions)]
+
+
+def test_temperature_divides_the_logits_of_attention(any_engine: TransformersEngine) -> None:
+    def first(temperature: float) -> torch.Tensor:
+        path = any_engine.model.config._name_or_path
+        made = TransformersEngine(path, attention="eager", attention_temperature=temperature)
+        with torch.inference_mode():
+            found = made.model(torch.tensor([made.ids(TEXT)]), output_attentions=True)
+        return found.attentions[0]
+
+    # The first block sees the same logits: softmax(z / T) is softmax(z) ** (1 / T), normed.
+    cold = first(1.0) ** (1 / 2.5)
+    assert torch.allclose(first(2.5), cold / cold.sum(-1, keepdim=True), atol=1e-5)
+    assert not torch.allclose(first(2.5), first(1.0), atol=1e-3)

@@ -72,7 +72,7 @@ class Plan:
             raise InputError("bad parameter", field="objective", expected=expected)
         if self.vary == ATTENTION:
             message = "the reading model's attention is not this detector's to vary"
-            expected = "measure again with scaled attention, and compare"
+            expected = "data of `faithshift measure --attention-temperature`"
             raise InputError(message, field="vary", expected=expected, got=self.vary)
         check_vary(self.vary, SOURCES)
         check_choice("environments", self.environments, ("axis", "model"))

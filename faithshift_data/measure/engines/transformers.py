@@ -10,6 +10,7 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, GenerationConfig
 
+from faithshift_data.measure.anatomy import set_attention_temperature
 from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.stopping import cut
@@ -30,6 +31,7 @@ class TransformersEngine(Tokenized):
         dtype: arithmetic of the weights; ``float32`` is what published data use.
         batch_size: rows a forward pass.
         attention: ``sdpa``, or ``eager`` where attention weights are read.
+        attention_temperature: what attention logits are divided by; 1 is the model as it is.
     """
 
     name = "transformers"
@@ -43,12 +45,13 @@ class TransformersEngine(Tokenized):
         dtype: str = "float32",
         batch_size: int = 32,
         attention: str = "sdpa",
+        attention_temperature: float = 1.0,
     ) -> None:
         """Load tokenizer and weights from the folder; nothing is fetched.
 
         Raises:
-            ValueError: the folder lacks weights that its configuration asks for, or its tokenizer
-                has no token to pad with.
+            ValueError: the folder lacks weights that its configuration asks for, its tokenizer
+                has no token to pad with, or its attention cannot have another temperature.
         """
         self.tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         self.tokenizer.padding_side = "left"
@@ -66,16 +69,22 @@ class TransformersEngine(Tokenized):
         # They would be drawn at random.
         if missing := sorted(about["missing_keys"]):
             raise ValueError(f"{len(missing)} weights are missing, such as {missing[0]}")
+        if attention_temperature != 1:
+            set_attention_temperature(loaded, attention_temperature)
         self.model: Any = loaded.eval()
         self.batch_size = batch_size
         self.ends = _ends(self.tokenizer, loaded.generation_config)
         # A folder's own sampling, such as a penalty for repetition, is not what was asked for.
         loaded.generation_config = GenerationConfig(eos_token_id=sorted(self.ends) or None)
         self.dtype, self.attention = dtype, attention
+        self.attention_temperature = attention_temperature
 
     def facts(self) -> dict[str, Any]:
         """Arithmetic and attention."""
-        return {"engine": self.name, "dtype": self.dtype, "attention": self.attention}
+        facts = {"engine": self.name, "dtype": self.dtype, "attention": self.attention}
+        if self.attention_temperature == 1:
+            return facts
+        return {**facts, "attention_temperature": self.attention_temperature}
 
     @torch.inference_mode()
     def complete(
