@@ -16,7 +16,6 @@ from faithshift_bench.explain.fitted import fitted_detector
 from faithshift_bench.explain.inputs import Feature
 from faithshift_bench.explain.text import render
 from faithshift_data.errors import InputError
-from tests.cli.conftest import run as run  # the fixture
 from tests.synthetic import write_synthetic
 
 LINEAR = ("length_only", "biasing", "hidden_state", "attribution")

@@ -16,7 +16,6 @@ from faithshift_bench.metrics.ranking import auroc
 from faithshift_bench.studies import detectors as study
 from faithshift_bench.studies.detectors_table import markdown, notes, to_csv
 from faithshift_data.errors import InputError
-from tests.cli.conftest import run as run  # the fixture
 from tests.synthetic import write_synthetic
 
 NAMES = ("constant", "length_only", "odd")
