@@ -53,7 +53,7 @@ def test_an_endpoint_that_fails_leaves_the_rate_and_is_counted():
     endpoint.replies = [*good, *bad]
     try:
         judge = OpenAIJudge(
-            "model", base_url=endpoint.url, api_key="k", timeout=0.3, retries=0, structured=False
+            "model", base_url=endpoint.url, api_key="k", timeout=3, retries=0, structured=False
         )
         made = study(*(moved(k, None, **TEXTS, reasoning=SPOKEN) for k in range(41)))
         judged = ask_judge(made, judge, threads=1)
