@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.counterfactual import PLAIN, Counterfactual
+from faithshift_bench.detectors.pooling import over_steps
 from faithshift_bench.detectors.variance import ALL
 from faithshift_bench.explain.inputs import Feature, psi_feature
 from faithshift_data.measure.descriptors import CHANNELS
@@ -50,13 +51,8 @@ class InstanceLevel(Counterfactual):
         Returns:
             Shape (n, 2 x interventions + 2 x channels).
         """
-        psi, mask = view.descriptors
-        steps = np.maximum(mask.sum(axis=1), 1)[:, None]
-        weight = mask[:, :, None].astype(np.float64)
-        mean = (psi * weight).sum(axis=1) / steps
-        spread = np.sqrt((((psi - mean[:, None]) * weight) ** 2).sum(axis=1) / steps)
         behaviour = [super().features(view)] if view.interventions.names else []
-        return np.hstack([*behaviour, mean, spread])
+        return np.hstack([*behaviour, *over_steps(*view.descriptors)])
 
     def feature_names(self, view: View) -> list[Feature]:  # noqa: D102
         width = view.descriptors[0].shape[2]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.detectors.linear import standardise, standardiser
+from faithshift_bench.detectors.pooling import over_steps
 from faithshift_bench.detectors.sift.shape import BAND_MEANS, Shape
 from faithshift_data.errors import InputError
 from faithshift_data.measure.descriptors import CHANNELS
@@ -83,10 +84,7 @@ class Features:
     @property
     def pooled(self) -> NDArray[np.float64]:
         """Mean and standard deviation of each channel over the steps, and static, (n, 2C + k)."""
-        weight = self.mask[:, :, None] / np.maximum(self.lengths, 1)[:, None, None]
-        mean = (self.psi * weight).sum(axis=1)
-        spread = np.sqrt(((self.psi - mean[:, None]) ** 2 * weight).sum(axis=1))
-        return np.hstack([mean, spread, self.static])
+        return np.hstack([*over_steps(self.psi, self.mask), self.static])
 
 
 def has_scalars(view: View, shape: Shape) -> bool:
@@ -112,10 +110,8 @@ def read(view: View, shape: Shape, *, scalars: bool) -> Features:
         raise InputError(message, field="psi", expected=f"{len(CHANNELS)} channels", got=got)
     parts = [np.empty((len(psi), 0))]
     if "bands" in shape.static.split("+"):
-        weight = mask[:, :, None] / np.maximum(mask.sum(axis=1), 1)[:, None, None]
-        parts.append(
-            (psi[:, :, [CHANNELS.index(name) for name in BAND_MEANS]] * weight).sum(axis=1)
-        )
+        means = [CHANNELS.index(name) for name in BAND_MEANS]
+        parts.append(over_steps(psi[:, :, means], mask)[0])
     if scalars:
         if view.scalars is None:
             message = "no scalars, which it was fitted on; `faithshift measure` adds them"
