@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.frame import Frame
-from faithshift_bench.metrics.mfs import meta_faithfulness_score
-from faithshift_bench.metrics.rates import rate_interval
+from faithshift_bench.metrics.rates import interval_around
 from faithshift_bench.point_parts import number
 from faithshift_bench.sides import FIGURES, Side, Tables, figures, over_seeds
 from faithshift_bench.stats import benjamini_hochberg, percentile_interval, swap_test
-from faithshift_bench.stats.intervals import Interval
 from faithshift_data.schema import Kind
 
 LEVEL = 0.05
@@ -57,12 +55,11 @@ class Entry:
                 self._figures(self.stack.sum(axis=1, keepdims=True)), live
             ).items()
         }
-        self.draws = over_seeds(self._figures(np.matmul(design.weights, self.stack)), live)
+        resampled = np.matmul(design.weights, self.stack)
+        self.draws = over_seeds(self._figures(resampled), live)
+        # A gap is paired, item by item; a figure alone needs the spread of its rates of 0 and 1.
+        self.alone = over_seeds(figures(resampled, self.n_axes, target, self.stack), live)
         self.n_live = int(live.sum())
-        self.n_items = {
-            kind: int((tables.counts[kind][:, :, used[kind]] > 0).any(axis=(0, 2)).sum())
-            for kind in (Kind.PRESERVING, Kind.ALTERING)
-        }
 
     def _figures(self, totals: NDArray[np.float64]) -> Values:
         return figures(totals, self.n_axes, self.target)
@@ -79,27 +76,10 @@ class Entry:
             "control": self.side.control,
             "reads_label_evidence": self.side.reads_label_evidence,
             **values,
-            "interval": self._interval(),
+            "interval": interval_around(values["mfs"], self.alone["mfs"]),
             "n_seeds": len(self.stack),
             "n_seeds_live": self.n_live,
         }
-
-    def _interval(self) -> Interval | None:
-        """Percentile interval of MFS; from exact ones of its rates where the draws do not vary."""
-        interval = percentile_interval(self.draws["mfs"])
-        if interval is None or interval[0] < interval[1]:
-            return interval
-        spans = [
-            rate_interval(number(self.point[name]), self.draws[name], self.n_items[kind])
-            for name, kind in (("ivr", Kind.PRESERVING), ("as", Kind.ALTERING))
-        ]
-        if spans[0] is None or spans[1] is None:
-            return None
-        factor = self.point["coverage"] if self.target is None else self.target
-        return (
-            meta_faithfulness_score(spans[0][1], spans[1][0], factor),
-            meta_faithfulness_score(spans[0][0], spans[1][1], factor),
-        )
 
 
 def block(

@@ -12,6 +12,7 @@ from faithshift_bench.frame import Frame, Pairs
 from faithshift_bench.metrics.invariance import violations
 from faithshift_bench.metrics.rates import axis_flag, rate_interval, tabulate
 from faithshift_bench.metrics.sensitivity import flips
+from faithshift_bench.stats import vary_ends
 from faithshift_data.schema import Kind
 
 
@@ -51,7 +52,8 @@ class Rate:
         self.axis_draws: NDArray[np.float64] | None = None
         if weights is not None:
             with np.errstate(invalid="ignore"):
-                self.axis_draws = (weights @ hits) / (weights @ counts)
+                draws = (weights @ hits) / (weights @ counts)
+            self.axis_draws = vary_ends(draws, self.by_axis, (counts > 0).sum(axis=1))
 
     @property
     def n_items(self) -> int:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faithshift_bench.frame import Frame
-from faithshift_bench.metrics.mfs import harmonic_mean, meta_faithfulness_score
-from faithshift_bench.metrics.rates import rate_interval
+from faithshift_bench.metrics.mfs import harmonic_mean
+from faithshift_bench.metrics.rates import interval_around, rate_interval
 from faithshift_bench.metrics.verdicts import select
 from faithshift_bench.point_parts import Coverage, Rate, nanmean, number, selective_risks
-from faithshift_bench.stats import exact_interval, percentile_interval
+from faithshift_bench.stats import vary_ends
 from faithshift_bench.stats.intervals import Interval
 
 Point = dict[str, Any]
@@ -143,36 +143,14 @@ def _intervals(
         bounds["coverage"] = (share, share)
     else:
         items = int(cover.has.sum())
-        exact = exact_interval(items, items) if coverage == 1 else None
-        bounds["coverage"] = _summary(coverage, cover_draws.sum(axis=0) / n_seeds, exact)
-    bounds["hm"] = _summary(nanmean(hm), nanmean(hm_draws, axis=0), _box(bounds, None))
-    bounds["mfs"] = _summary(
-        mfs.sum() / n_seeds,
-        (cover_draws * hm_draws).sum(axis=0) / n_seeds,
-        _box(bounds, bounds["coverage"]),
+        wider = vary_ends(cover_draws[:, :, None], cover.value[:, None], np.array([items]))
+        cover_draws = wider[:, :, 0]
+        bounds["coverage"] = rate_interval(coverage, cover_draws.sum(axis=0) / n_seeds, items)
+    bounds["hm"] = interval_around(number(nanmean(hm)), nanmean(hm_draws, axis=0))
+    bounds["mfs"] = interval_around(
+        number(mfs.sum() / n_seeds), (cover_draws * hm_draws).sum(axis=0) / n_seeds
     )
     return bounds
-
-
-def _summary(value: float, draws: NDArray, box: Interval | None) -> Interval | None:
-    """Percentile interval; ``box`` where the value is 0 or 1 or the draws do not vary."""
-    if np.isnan(value):
-        return None
-    interval = percentile_interval(draws)
-    flat = interval is not None and interval[0] == interval[1]
-    return box if flat or value in (0, 1) else interval
-
-
-def _box(bounds: dict[str, Interval | None], coverage: Interval | None) -> Interval | None:
-    """Interval of HM or MFS from those of its parts, for draws that do not vary."""
-    ivr, sens = bounds["ivr"], bounds["as"]
-    if ivr is None or sens is None:
-        return None
-    low, high = coverage or (1.0, 1.0)
-    return (
-        meta_faithfulness_score(ivr[1], sens[0], low),
-        meta_faithfulness_score(ivr[0], sens[1], high),
-    )
 
 
 def _hm(ivr: float, sensitivity: float) -> float:

@@ -17,6 +17,7 @@ from faithshift_bench.metrics.invariance import violations
 from faithshift_bench.metrics.rates import tabulate
 from faithshift_bench.metrics.sensitivity import flips
 from faithshift_bench.metrics.verdicts import select
+from faithshift_bench.stats import vary_ends
 from faithshift_data.schema import Kind
 
 FIGURES = ("mfs", "hm", "coverage", "ivr", "as")
@@ -109,9 +110,15 @@ class Tables:
 
 
 def figures(
-    totals: NDArray[np.float64], n_axes: tuple[int, int], coverage: float | None
+    totals: NDArray[np.float64],
+    n_axes: tuple[int, int],
+    coverage: float | None,
+    observed: NDArray[np.float64] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Figures of each seed and draw from totals (S, B, K); NaN where undefined.
+
+    Totals of resamples come with the ``observed`` table (S, I, K), whose rates of 0 and 1 get the
+    spread of :func:`vary_ends`.
 
     IVR and AS are macro over axes. MFS is coverage x HM (S eq. 8) with the realised coverage, and
     0 where nothing is committed; at a matched point it is ``coverage`` x HM.
@@ -119,8 +126,13 @@ def figures(
     p, a = n_axes
     hits_p, counts_p, hits_a, counts_a, cover = np.split(totals, np.cumsum([p, p, a, a]), axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ivr = _mean(hits_p / counts_p)
-        sens = _mean(hits_a / counts_a)
+        rates = [hits_p / counts_p, hits_a / counts_a]
+        if observed is not None:
+            parts = np.split(observed, np.cumsum([p, p, a, a]), axis=2)
+            for kind, (hits, counts) in enumerate((parts[:2], parts[2:4])):
+                seen = hits.sum(axis=1) / counts.sum(axis=1)
+                rates[kind] = vary_ends(rates[kind], seen, (counts > 0).sum(axis=1))
+        ivr, sens = map(_mean, rates)
         total = 1 - ivr + sens
         hm = np.where(total == 0, 0.0, 2 * (1 - ivr) * sens / total)
         realised = cover[:, :, 0] / cover[:, :, 1]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faithshift_bench.stats import exact_interval, item_weights, percentile_interval
+from faithshift_bench.stats import exact_interval, item_weights, percentile_interval, vary_ends
 from faithshift_bench.stats.intervals import Interval
 
 FEW = 30
@@ -128,6 +128,8 @@ def rate_result(
     weights = item_weights(_item_strata(strata, item_code, len(items), n), n_resamples, seed)
     with np.errstate(invalid="ignore"):
         draws = (weights @ hits) / (weights @ counts)
+        rates = hits.sum(axis=0) / counts.sum(axis=0)
+    draws = vary_ends(draws, rates, (counts > 0).sum(axis=0))
     rows = []
     for a, name in enumerate(axes):
         k, m = int(hits[:, a].sum()), int(counts[:, a].sum())
@@ -158,11 +160,19 @@ def rate_interval(
     value: float | None, draws: NDArray[np.float64], n_items: int, confidence: float = 0.95
 ) -> Interval | None:
     """Bootstrap interval of a rate; exact on items where the rate is 0 or 1."""
-    if value is None:
-        return None
     if value in (0, 1):
         return exact_interval(int(value) * n_items, n_items, confidence)
-    return percentile_interval(draws, confidence)
+    return interval_around(value, draws, confidence)
+
+
+def interval_around(
+    value: float | None, draws: NDArray[np.float64], confidence: float = 0.95
+) -> Interval | None:
+    """Percentile interval that holds the estimate; None where either is undefined."""
+    interval = percentile_interval(draws, confidence)
+    if value is None or interval is None:
+        return None
+    return min(interval[0], value), max(interval[1], value)
 
 
 def _codes(name: str, values: ArrayLike, n: int) -> tuple[NDArray, NDArray[np.intp]]:

@@ -1,7 +1,7 @@
 """Intervals, tests and resampling whose unit is the item, never the row."""
 
 from faithshift_bench.stats.agreement import kendall_tau_b, rater_agreement
-from faithshift_bench.stats.bootstrap import item_weights, percentile_interval
+from faithshift_bench.stats.bootstrap import item_weights, percentile_interval, vary_ends
 from faithshift_bench.stats.intervals import exact_interval, wilson_interval
 from faithshift_bench.stats.multiple import benjamini_hochberg
 from faithshift_bench.stats.paired import cluster_permutation_test, mcnemar, swap_signs, swap_test
@@ -17,5 +17,6 @@ __all__ = [
     "rater_agreement",
     "swap_signs",
     "swap_test",
+    "vary_ends",
     "wilson_interval",
 ]

@@ -55,3 +55,27 @@ def percentile_interval(
     tail = (1 - confidence) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def vary_ends(
+    draws: NDArray[np.float64], rates: NDArray[np.float64], n_items: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Draws of rates of which those of exactly 0 or 1 have the spread that resampling cannot show.
+
+    Every resample of ``n`` items without the property is without it, although they say no more
+    than that its rate is below the Clopper-Pearson bound ``1 - q^(1/n)``. Draws from Beta(1, n)
+    have just these bounds as their upper quantiles; those of a rate of 1 are their mirror image.
+
+    Args:
+        draws: (..., B, A) bootstrap draws of A rates; NaN stays NaN.
+        rates: (..., A) observed rates.
+        n_items: (..., A) independent items behind each rate.
+
+    Returns:
+        (..., B, A) draws; one resample has the same quantile in all seeds.
+    """
+    level = np.random.default_rng(0).random(draws.shape[-2:])
+    above = -np.expm1(np.log1p(-level) / np.maximum(n_items, 1)[..., None, :])
+    rates = np.broadcast_to(rates[..., None, :], draws.shape)
+    ends = np.where(rates == 0, above, np.where(rates == 1, 1 - above, draws))
+    return np.where(np.isnan(draws), np.nan, ends)

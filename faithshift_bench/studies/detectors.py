@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from faithshift_bench.report import Report
     from faithshift_data import FaithShift
 
-STUDY_VERSION = 1
+STUDY_VERSION = 2
 POINTS = ("ivr", "as", "hm")
 
 
