@@ -25,7 +25,7 @@ from builders.ray_pool import RayPool
 from builders.screening import select, summary, yields
 from builders.shards import Shard
 from builders.sources import Item
-from builders.sources.drawing import items_sha256
+from builders.sources.drawing import Drawn, items_sha256
 from builders.translate import translate
 from builders.weights import Weights
 
@@ -99,12 +99,19 @@ def _make_all(
     ray: str | None = None,
 ) -> Made:
     """One build, or one for each model that writes all conditions, in one work folder."""
+    if out.exists() and any(out.iterdir()):
+        raise FileExistsError(f"{out}: exists and is not empty")
+    axes = used(preset.without, second=len(models) > 1, language=preset.language)
+    for language in sorted({axis.language for axis in axes.values()} - {"en"}):
+        # Whether the engine is there: the hours of screening come before it is used.
+        translate(["One."], language)
+    asked = drawn(preset)
     if not preset.all_write:
-        return _make(preset, models, out, workers, shard, ray)
+        return _make(asked, preset, models, out, workers, shard, ray)
     parts, lacking = [], []
     for model in models:
         try:
-            parts.append(_make(preset, (model,), out, workers, shard, ray))
+            parts.append(_make(asked, preset, (model,), out, workers, shard, ray))
         except Missing as missing:
             lacking.append(missing)
     if lacking:
@@ -113,6 +120,7 @@ def _make_all(
 
 
 def _make(
+    asked: Drawn,
     preset: Preset,
     models: tuple[Weights, ...],
     out: Path,
@@ -121,13 +129,6 @@ def _make(
     ray: str | None = None,
 ) -> Made:
     """Screen, select, build."""
-    if out.exists() and any(out.iterdir()):
-        raise FileExistsError(f"{out}: exists and is not empty")
-    axes = used(preset.without, second=len(models) > 1, language=preset.language)
-    for language in sorted({axis.language for axis in axes.values()} - {"en"}):
-        # Whether the engine is there: the hours of screening come before it is used.
-        translate(["One."], language)
-    asked = drawn(preset)
     items = asked.items
     with pool_of(preset, models, workers, ray) as pool:
         stages = _Stages(preset, models, work_folder(out), shard, pool)

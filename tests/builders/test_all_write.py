@@ -36,9 +36,18 @@ def made(name: str, kept: int) -> Made:
     return Made(items, [chunk], [chunk], rates, [{"machine": name}])
 
 
+def drawn_once(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the presets whose sources are drawn, none of them really; nothing is translated."""
+    asked: list[str] = []
+    untranslated(monkeypatch)
+    monkeypatch.setattr(stages, "drawn", lambda preset: asked.append(preset.name))
+    return asked
+
+
 def test_what_models_made_is_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"one": made("one", 2), "two": made("two", 3)}
-    monkeypatch.setattr(stages, "_make", lambda preset, models, *_: parts[models[0].model_id])
+    asked = drawn_once(monkeypatch)
+    monkeypatch.setattr(stages, "_make", lambda _, preset, models, *__: parts[models[0].model_id])
     whole = stages._make_all(PAPER, MODELS, tmp_path, 1, Shard())
     assert len(whole.kept) == 3 and [item.item_id for item in whole.kept] == sorted(
         item.item_id for item in parts["two"].kept
@@ -46,15 +55,17 @@ def test_what_models_made_is_put_together(tmp_path: Path, monkeypatch: pytest.Mo
     assert [list(chunk.traces) for chunk in whole.built] == [["one"], ["two"]]
     assert whole.screening["by_domain"] == {"d": {"neither": {"candidates": 6, "kept": 5}}}
     assert [maker["machine"] for maker in whole.makers] == ["one", "two"]
+    assert asked == [PAPER.name]
 
 
 def test_a_shard_goes_on_to_the_next_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def lacks(preset: Any, models: tuple[Weights, ...], *_: Any) -> Made:
+    def lacks(_: Any, preset: Any, models: tuple[Weights, ...], *__: Any) -> Made:
         asked.append(models[0].model_id)
         raise Missing(f"screen: chunks of {models[0].model_id} are missing")
 
+    drawn_once(monkeypatch)
     monkeypatch.setattr(stages, "_make", lacks)
     said = build_shard(PAPER, MODELS, tmp_path, workers=1, shard=Shard.parse("1/2"))
     assert asked == ["one", "two"] and said.endswith("chunks of one are missing")
