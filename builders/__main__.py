@@ -154,7 +154,7 @@ def _build_agreement(options: argparse.Namespace) -> int:
         raise ValueError("--out: expected a folder, got nothing")
     from builders.agreement.answering import answer_all
 
-    print(answer_all(preset, options.out))
+    print(answer_all(preset, options.out, workers=max(1, options.workers)))
     return 0
 
 

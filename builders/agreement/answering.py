@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from builders.agreement.asking import (
 from builders.agreement.model_types import BLOCK, typed
 from builders.agreement.preset import AgreementPreset
 from builders.engine import engine_for
+from builders.jobs import progress
+from builders.pool import Pool
 from builders.provenance import version_of
 from builders.sources import Item
 from builders.sources.drawing import draw, items_sha256
 from builders.weights import Weights, load_models
 from faithshift_bench.agreement.conditions import BASELINE, HINTED, UNCUED, WRONG, is_injected
+from faithshift_bench.agreement.settings import RUN
 from faithshift_data.answers import extract_answer
 from faithshift_data.atomic import canonical_json, is_free, json_sha256, write_text
 from faithshift_data.errors import InputError
@@ -32,13 +36,26 @@ from faithshift_data.measure.engines import Completion, Engine, Sampling, genera
 from faithshift_data.reasoning import ReasoningStatus, block_span, split_reasoning
 from faithshift_data.schema import stable_id
 
-ANSWERS, MADE = "answers.jsonl", "run.json"
+ANSWERS = "answers.jsonl"
+WHITE_BOX = "transformers"
 # A model without a reasoning block has reasoned up to where it says so.
 STATES = ("Answer:", "####")
 Row = dict[str, Any]
 
 
-def answer_all(preset: AgreementPreset, out: Path) -> Path:
+@dataclass(frozen=True)
+class _Part:
+    """Questions that one model answers together, and the file that keeps its rows."""
+
+    preset: AgreementPreset
+    model: Weights
+    items: tuple[Item, ...]
+    elicit: bool
+    run: int
+    path: Path
+
+
+def answer_all(preset: AgreementPreset, out: Path, *, workers: int = 1) -> Path:
     """Let every pinned model answer, and write the folder that ``faithshift agree`` reads.
 
     What is done lies in ``<out>.work`` and is not done again.
@@ -46,6 +63,8 @@ def answer_all(preset: AgreementPreset, out: Path) -> Path:
     Args:
         preset: the settings.
         out: a new folder.
+        workers: processes, of one thread each, for models that compute in them; answers do not
+            depend on their number. Other engines spread their work themselves.
 
     Returns:
         The folder: ``answers.jsonl``, and ``run.json`` with what it was made by.
@@ -61,20 +80,27 @@ def answer_all(preset: AgreementPreset, out: Path) -> Path:
         loose = next(name for name in preset.models if name not in preset.runnable)
         raise ValueError(f"models: expected ORG/NAME@COMMIT or a folder, got {loose!r}")
     items = questions(preset)
-    work = out.with_name(out.name + ".work")
-    rows: list[Row] = []
     weights = load_models(preset.models)
+    parts = list(_parts(preset, weights, items, out.with_name(out.name + ".work")))
+    todo = [partial(_answer, part) for part in parts if not part.path.is_file()]
+    here = preset.engine == WHITE_BOX
+    pool = Pool(workers if here else 1, partial(_prepare, here))
+    with progress("answers", len(todo)) as bar, pool:
+        for _ in pool.results(todo) if todo else ():
+            bar.update()
+    rows: list[Row] = []
     for name, model in zip(preset.models, weights, strict=True):
-        found = _of_model(preset, model, items, work, elicit=preset.elicits(name))
+        found = [row for part in parts if part.model == model for row in _kept(part)]
         rows += typed(found, preset.model_types.get(name))
     made = {
+        "elicitation": preset.answer_cue,
         "preset": asdict(preset),
         "items_sha256": items_sha256(items),
         "engine": {"name": preset.engine, "version": version_of(preset.engine)},
         "models": [{"model": each.model_id, "revision": each.revision} for each in weights],
     }
     out.mkdir(parents=True, exist_ok=True)
-    write_text(out / MADE, canonical_json(made))
+    write_text(out / RUN, canonical_json(made))
     write_text(out / ANSWERS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     return out
 
@@ -89,22 +115,52 @@ def questions(preset: AgreementPreset) -> list[Item]:
     return draw(preset.sources, preset.items, preset.item_seed).expect(preset.items_sha256).items
 
 
-def _of_model(
-    preset: AgreementPreset, model: Weights, items: Sequence[Item], work: Path, *, elicit: bool
-) -> list[Row]:
-    engine: Engine | None = None
-    rows: list[Row] = []
-    for start in range(0, len(items), preset.chunk):
-        batch = items[start : start + preset.chunk]
-        path = work / f"{stable_id('chunk', _key(preset, model, batch, elicit))}.json"
-        if not path.is_file():
-            if engine is None:
-                engine = _engine(preset, model)
-            work.mkdir(parents=True, exist_ok=True)
-            answered = ask(preset, engine, model.model_id, batch, elicit=elicit)
-            write_text(path, canonical_json(answered))
-        rows += json.loads(path.read_text("utf-8"))
-    return rows
+def _parts(
+    preset: AgreementPreset, weights: Sequence[Weights], items: Sequence[Item], work: Path
+) -> Iterator[_Part]:
+    for name, model in zip(preset.models, weights, strict=True):
+        for run in preset.runs(name):
+            elicit = preset.elicits(name) and not run
+            for start in range(0, len(items), preset.chunk):
+                batch = tuple(items[start : start + preset.chunk])
+                key = stable_id("chunk", _key(preset, model, batch, elicit, run))
+                yield _Part(preset, model, batch, elicit, run, work / f"{key}.json")
+
+
+def _key(
+    preset: AgreementPreset, model: Weights, batch: Sequence[Item], elicit: bool, run: int
+) -> str:
+    around = {"name", "version", "models", "wanted_models", "items", "items_sha256", "sources"}
+    around |= {"model_types", "repeated", "elicitation", "wanted_elicitation"}
+    settings = {key: value for key, value in asdict(preset).items() if key not in around}
+    writer, asked = version_of(preset.engine), [asdict(item) for item in batch]
+    return json_sha256([settings, elicit, run, writer, model.revision, asked])
+
+
+# The engine of this process, and the revision of its model: parts come model by model.
+_LOADED: list[tuple[str, Engine]] = []
+
+
+def _prepare(computes_here: bool) -> None:
+    _LOADED.clear()
+    if computes_here:
+        import torch
+
+        torch.set_num_threads(1)
+
+
+def _answer(part: _Part) -> None:
+    if [part.model.revision] != [revision for revision, _ in _LOADED]:
+        _LOADED.clear()
+        _LOADED.append((part.model.revision, _engine(part.preset, part.model)))
+    engine = _LOADED[0][1]
+    rows = ask(part.preset, engine, part.model.model_id, part.items, elicit=part.elicit)
+    part.path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(part.path, canonical_json(rows))
+
+
+def _kept(part: _Part) -> list[Row]:
+    return [{**row, "run": part.run} for row in json.loads(part.path.read_text("utf-8"))]
 
 
 def _engine(preset: AgreementPreset, model: Weights) -> Engine:
@@ -113,14 +169,6 @@ def _engine(preset: AgreementPreset, model: Weights) -> Engine:
     engine = engine_for(model, preset.engine, preset.engine_options, preset.dtype)
     refuse_unfit(engine)
     return engine
-
-
-def _key(preset: AgreementPreset, model: Weights, batch: Sequence[Item], elicit: bool) -> str:
-    around = {"name", "version", "models", "wanted_models", "items", "items_sha256", "sources"}
-    around |= {"model_types", "elicitation", "wanted_elicitation"}
-    settings = {key: value for key, value in asdict(preset).items() if key not in around}
-    writer = version_of(preset.engine)
-    return json_sha256([settings, elicit, writer, model.revision, [asdict(item) for item in batch]])
 
 
 def ask(
@@ -146,7 +194,7 @@ def ask(
         injected text in it; None where a server that gets text does not say. ``regenerated`` is
         whether a reasoning block of its own follows; prose before the answer is none.
     """
-    free = Sampling(preset.max_tokens, preset.temperature, preset.top_p)
+    free = Sampling(preset.max_tokens, preset.temperature, preset.top_p, preset.stop)
     short = Sampling(preset.answer_tokens, preset.temperature, preset.top_p, ("\n",))
     asked = [
         (item, condition, engine.render(message))

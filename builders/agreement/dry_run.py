@@ -34,10 +34,11 @@ def dry_run(preset: AgreementPreset) -> Iterator[str]:
             digest = items_sha256(items)
             state = "as frozen" if digest == preset.items_sha256 else "not frozen"
             yield f'  items_sha256 = "{digest}" ({state})'
-    yield f"models: {preset.wanted_models} wanted, {len(preset.models)} named"
+    yield f"models: {preset.designed} wanted, {len(preset.models)} named"
     for name in preset.models:
         yield f"  {name}{'' if name in preset.runnable else ': not pinned, not run'}"
     named = len(preset.models if preset.elicitation == ALL else preset.elicitation)
+    yield f"run twice: {preset.designed_repeats} models"
     yield f"elicitation: {preset.elicited} models wanted, {named} named"
     yield from _costs(preset)
     item = items[0] if items else _stand_in()
@@ -52,7 +53,7 @@ def dry_run(preset: AgreementPreset) -> Iterator[str]:
 
 
 def _costs(preset: AgreementPreset) -> Iterator[str]:
-    each, models = preset.items, preset.wanted_models
+    each, models = preset.items, preset.designed + preset.designed_repeats
     free, cued = 2 * each * models, (preset.generations - 2) * each * models
     cued, uncued = cued + each * preset.elicited, 2 * each * preset.elicited
     most = (free + uncued) * preset.max_tokens + cued * preset.answer_tokens
@@ -67,7 +68,7 @@ def _costs(preset: AgreementPreset) -> Iterator[str]:
         return
     mean = sum(sizes) / len(sizes)
     hours = most * mean / TOKENS_A_SECOND / 3600
-    weights = mean * BYTES_A_PARAMETER * models
+    weights = mean * BYTES_A_PARAMETER * preset.designed
     yield (
         f"GPU hours: at most about {hours:,.0f} (assumed: {TOKENS_A_SECOND:,.0f} tokens a second "
         f"and 10^9 parameters, {mean:,.0f} x 10^9 a model as the named ones); not measured here"
@@ -80,9 +81,9 @@ def _model_faults(preset: AgreementPreset) -> Iterator[str]:
     for name in preset.models:
         if name not in preset.runnable:
             yield f"models: {name}: expected ORG/NAME@COMMIT or a folder"
-    unnamed = preset.wanted_models - len(preset.models)
+    unnamed = preset.designed - len(preset.models)
     if unnamed > 0:
-        yield f"models: {unnamed} of {preset.wanted_models} are not named"
+        yield f"models: {unnamed} of {preset.designed} are not named"
     unnamed = preset.wanted_elicitation - len(preset.elicitation)
     if unnamed > 0 and preset.elicitation != ALL:
         yield f"elicitation: {unnamed} of {preset.wanted_elicitation} are not named"

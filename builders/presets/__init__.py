@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
-from builders.presets.uses import SourceUse, check_model, uses
+from builders.presets.uses import SourceUse, check_model, default_of, preset_from
 from faithshift_data.measure.engines.registry import ENGINES
 from faithshift_data.measure.local_model import DTYPES
 from faithshift_data.schema import SPLITS, LabelRule
@@ -172,7 +171,7 @@ class Preset:
         unsaid = {
             each.name
             for each in fields(self)
-            if each.name in _AROUND or getattr(self, each.name) in ((), _default(each))
+            if each.name in _AROUND or getattr(self, each.name) in ((), default_of(each))
         }
         return {key: value for key, value in asdict(self).items() if key not in unsaid}
 
@@ -188,25 +187,7 @@ def load_preset(name: str) -> Preset:
     if not path.is_file():
         known = sorted(p.stem for p in Path(__file__).parent.glob("*.toml"))
         raise ValueError(f"preset {name!r}: expected one of {', '.join(known)} or a TOML file")
-    try:
-        data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path.name}: not a TOML file: {error}") from None
-    known_keys = {each.name: _default(each) is MISSING for each in fields(Preset)}
-    needed = {name for name, required in known_keys.items() if required}
-    for key in sorted((needed - set(data)) | (set(data) - set(known_keys))):
-        problem = "missing" if key in needed else "unknown"
-        raise ValueError(f"{path.name}: {problem} key {key!r}")
-    try:
-        data["sources"] = uses(data.get("sources", []))
-        data |= {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
-        return Preset(**data)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from None
-
-
-def _default(each: Field[Any]) -> Any:
-    return each.default if each.default_factory is MISSING else each.default_factory()
+    return preset_from(path, Preset)
 
 
 def _expect(name: str, value: object, expected: str, good: bool) -> None:

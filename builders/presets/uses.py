@@ -1,13 +1,15 @@
-"""What a preset says of the sources of its items and of its models, checked."""
+"""A preset from its file; what it says of the sources of its items and of its models, checked."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[0-9a-f]{40})")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -60,6 +62,35 @@ class SourceUse:
 
     def _need(self, key: str, expected: str, good: bool) -> None:
         _expect(f"{self.name}: {key}", getattr(self, key), expected, good)
+
+
+def preset_from(path: Path, kind: type[T]) -> T:
+    """A preset of a kind from a TOML file; keys whose field has a default may be left out.
+
+    Raises:
+        ValueError: no TOML, a missing or unknown key, or a value that nothing can be made from;
+            named in one line.
+    """
+    try:
+        data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: not a TOML file: {error}") from None
+    known = {each.name: default_of(each) is MISSING for each in fields(kind)}  # type: ignore[arg-type]
+    needed = {name for name, required in known.items() if required}
+    for key in sorted((needed - set(data)) | (set(data) - set(known))):
+        problem = "missing" if key in needed else "unknown"
+        raise ValueError(f"{path.name}: {problem} key {key!r}")
+    try:
+        data["sources"] = uses(data.get("sources", []))
+        data |= {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
+        return kind(**data)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+
+
+def default_of(each: Field[Any]) -> Any:
+    """What a field of a preset is where its file does not name it; MISSING if it has to."""
+    return each.default if each.default_factory is MISSING else each.default_factory()
 
 
 def uses(tables: Any) -> tuple[SourceUse, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,6 +15,8 @@ from faithshift_bench.agreement.metrics import METRICS, VARIANTS
 from faithshift_data.errors import InputError
 
 PREREGISTRATION, AMENDMENTS = "preregistration.toml", "amendments.toml"
+# What a run says of itself; a cue that it used is a fact, and no setting that somebody chose.
+RUN = "run.json"
 LOG_FIELDS = {"date": str, "field": str, "to": object, "reason": str, "after_scores": bool}
 
 
@@ -85,10 +88,12 @@ def read_settings(folder: str | Path | None = None) -> Plan:
     """The plan of a study: its own, or the shipped one.
 
     Args:
-        folder: where ``preregistration.toml`` and ``amendments.toml`` may lie; None: nowhere.
+        folder: where ``preregistration.toml``, ``amendments.toml`` and ``run.json`` may lie; None:
+            nowhere. The ``elicitation`` of a run is taken up where no plan states one.
 
     Raises:
-        InputError: a file that is not TOML, an unknown field, or a value out of range.
+        InputError: a file that is not TOML or JSON, an unknown field, a value out of range, or a
+            plan with another cue than the run.
     """
     shipped = (files("faithshift_bench.agreement") / PREREGISTRATION).read_bytes()
     base = _settings(_parse(shipped, PREREGISTRATION), None, PREREGISTRATION)
@@ -106,7 +111,25 @@ def read_settings(folder: str | Path | None = None) -> Plan:
             settings = _settings({entry["field"]: entry["to"]}, plan.settings, log, number)
             change = Amendment(before=before, **entry)
             plan = replace(plan, settings=settings, amendments=(*plan.amendments, change))
-    return plan
+    used, planned = _elicitation(Path(folder) / RUN), plan.settings.elicitation
+    if used is None or used == planned:
+        return plan
+    if planned:
+        where: dict[str, Any] = {"file": Path(folder) / RUN, "field": "elicitation"}
+        raise InputError("another cue than planned", **where, expected=planned, got=used)
+    return replace(plan, settings=replace(plan.settings, elicitation=used))
+
+
+def _elicitation(made: Path) -> str | None:
+    """The cue that a run says it used; None where it does not."""
+    if not made.is_file():
+        return None
+    try:
+        said = json.loads(made.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError("not JSON", file=made, got=str(error)) from None
+    cue = said.get("elicitation") if isinstance(said, dict) else None
+    return cue if isinstance(cue, str) else None
 
 
 def _parse(data: bytes, source: object) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from builders.dry_run import missing
 from builders.sources.drawing import Drawn, items_sha256
 from builders.sources.given import Given, given_item
 from builders.weights import Weights
-from faithshift_bench.agreement import agree, read_study
+from faithshift_bench.agreement import agree, read_settings, read_study
 from faithshift_bench.agreement.study import UNVERIFIED, Study
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Sampling
@@ -299,6 +299,19 @@ def test_a_run_is_taken_up_where_it_stopped(
     with pytest.raises(ValueError, match="ORG/NAME@COMMIT or a folder, got 'allenai/Olmo-3.1"):
         answer_all(load_agreement("agreement"), tmp_path / "three")
 
+    # The cue is known from the run itself; a second run asks all eight anew, and says the same.
+    (tmp_path / "two").rename(tmp_path / "before")
+    asked = len(engines)
+    again = answer_all(replace(frozen, repeated=("smollm2",)), tmp_path / "two")
+    assert len(engines) == asked + 1
+    assert len((again / "answers.jsonl").read_text().splitlines()) == 57 + 24
+    made = agree(read_study(again), read_settings(again))
+    assert made.plan.settings.elicitation == "Answer: (" and not made.plan.amendments
+    (found,) = made.repeats
+    assert (found.model, found.run) == ("smollm2", 1)
+    assert (found.same_answer.count, found.same_answer.n) == (24, 24)
+    assert (found.same_text.count, found.same_text.n) == (6, 6)
+
 
 def test_the_dry_run_counts_and_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(missing, "_gpu", lambda: False)
@@ -360,6 +373,27 @@ def test_a_fault_is_one_line(
     assert main(["build", "--preset", path, "--dry-run"]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"error: {said}") and error.count("\n") == 1
+
+
+def test_the_documented_preset_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(text := page.split("```toml\n")[1].split("```")[0])
+    mine = load_agreement(str(path))
+    assert is_agreement(str(path)) and mine.designed == 2 and mine.generations == 8
+    assert (mine.runs("smollm2"), mine.runs("path/to/a/model")) == ((0, 1), (0,))
+    # What agree needs stands in the run, so nothing else has to be stated.
+    assert (mine.model_types, mine.elicitation, mine.elicited) == ({}, (), 0)
+    for key in ("hint", "answer_cue", "models", "sources"):
+        path.write_text("\n".join(x for x in text.splitlines() if not x.startswith(f"{key} = ")))
+        with pytest.raises(ValueError, match=f"^mine.toml: missing key '{key}'$"):
+            load_agreement(str(path))
+
+
+def test_a_free_generation_ends_at_a_stop_string() -> None:
+    engine = Scripted(thinks=False)
+    ask(replace(PRESET, stop=("\nUser:",)), engine, "m", ITEMS[:1])
+    assert [sampling.stop for _, _, sampling in engine.asked[:3]] == [("\nUser:",)] * 2 + [("\n",)]
 
 
 def test_a_written_preset_comes_back(tmp_path: Path) -> None:

@@ -110,3 +110,20 @@ def test_a_bad_log_is_one_line(tmp_path, text, line):
     with pytest.raises(InputError) as found:
         read_settings(tmp_path)
     assert line in str(found.value)
+
+
+def test_the_cue_of_a_run_is_taken_up(tmp_path) -> None:
+    (tmp_path / "run.json").write_text('{"elicitation": "Answer: ("}')
+    plan = read_settings(tmp_path)
+    assert (plan.settings.elicitation, plan.amendments) == ("Answer: (", ())
+    assert plan.sha256 == read_settings().sha256 and not read_settings().settings.elicitation
+    (tmp_path / "preregistration.toml").write_text('elicitation = "So: "')
+    with pytest.raises(InputError, match="another cue than planned") as caught:
+        read_settings(tmp_path)
+    assert (caught.value.expected, caught.value.got) == ("So: ", "Answer: (")
+    for text in ("{}", "[]", '{"elicitation": 3}'):
+        (tmp_path / "run.json").write_text(text)
+        assert read_settings(tmp_path).settings.elicitation == "So: "
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(InputError, match="run.json: not JSON"):
+        read_settings(tmp_path)
