@@ -20,6 +20,11 @@ DELIMITERS = {
     "kimi": ("◁think▷", "◁/think▷"),
 }
 HARMONY = ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>")
+_HARMONY_TURN = "<|start|>assistant"
+# Each channel is a message of its own: what stands between a reasoning and the answer to it.
+HARMONY_BLOCK = (HARMONY[0], f"<|end|>{_HARMONY_TURN}{HARMONY[1]}")
+# The same where special tokens were left out of the text.
+HARMONY_GLUED = ("assistantanalysis", "assistantfinal")
 STYLES = ("auto", "none", "harmony", *DELIMITERS)
 
 
@@ -61,7 +66,8 @@ def split_reasoning(output: str, *, prompt_tail: str = "", style: str = "auto") 
     if style not in STYLES:
         raise InputError("unknown style", field="style", expected=STYLES, got=style)
     if style in ("auto", "harmony"):
-        found = _harmony(output, prompt_tail, forced=style == "harmony")
+        forced = style == "harmony" or speaks_harmony(prompt_tail)
+        found = _harmony(output, prompt_tail, forced=forced)
         if found is not None:
             return found
     names = DELIMITERS if style == "auto" else [style] if style in DELIMITERS else []
@@ -72,12 +78,18 @@ def split_reasoning(output: str, *, prompt_tail: str = "", style: str = "auto") 
     return SplitReasoning(None, bare(output), ReasoningStatus.ABSENT)
 
 
+def speaks_harmony(prompt: str) -> bool:
+    """Whether a prompt ends where a model of the harmony format begins, and chooses a channel."""
+    return prompt.endswith(_HARMONY_TURN)
+
+
 def open_block(prompt: str) -> tuple[str, str] | None:
     """Opener and closer of the reasoning block that a prompt leaves open; None where it does not.
 
     Only the model's own turn opens one; what the user wrote does not.
     """
-    return next((pair for pair in DELIMITERS.values() if _opened_by(prompt, *pair)), None)
+    pairs = (*DELIMITERS.values(), HARMONY_BLOCK)
+    return next((pair for pair in pairs if _opened_by(prompt, *pair)), None)
 
 
 def block_span(output: str, *, prompt_tail: str = "") -> tuple[int, int | None] | None:
@@ -91,7 +103,10 @@ def block_span(output: str, *, prompt_tail: str = "") -> tuple[int, int | None] 
         The first character (0 where the prompt had opened the block) and the one after the
         closer, None as long as it is open; None without a block.
     """
-    pairs = (*DELIMITERS.values(), HARMONY)
+    if speaks_harmony(prompt_tail) and output.startswith("analysis"):
+        end = output.find(HARMONY_GLUED[1])
+        return 0, None if end < 0 else end + len(HARMONY_GLUED[1])
+    pairs = (*DELIMITERS.values(), HARMONY, HARMONY_GLUED)
     places = {pair: _place(output, prompt_tail, *pair) for pair in pairs}
     (opener, closer), first = min(places.items(), key=lambda found: found[1])
     if first == len(output):

@@ -8,7 +8,14 @@ from builders.agreement.preset import AgreementPreset
 from builders.prompts import Cue, assemble, shown
 from builders.sources import Item
 from faithshift_bench.agreement.conditions import BASELINE, FILLER, HINTED, UNCUED, WRONG, early
-from faithshift_data.reasoning import DELIMITERS, ReasoningStatus, open_block, split_reasoning
+from faithshift_data.reasoning import (
+    DELIMITERS,
+    HARMONY_BLOCK,
+    ReasoningStatus,
+    open_block,
+    speaks_harmony,
+    split_reasoning,
+)
 
 DOT = "."
 
@@ -73,12 +80,19 @@ def injected(prompt: str, text: str, block: tuple[str, str] | None, cue: str) ->
     """
     if block is None:
         return f"{prompt}{text}\n\n{cue}"
+    if block == HARMONY_BLOCK:
+        return f"{prompt}{'' if open_block(prompt) else block[0]}{text}{block[1]}{cue}"
     opened = f"{prompt}{text}" if open_block(prompt) else f"{prompt}{block[0]}\n{text}"
     return f"{opened}\n{block[1]}\n\n{cue}"
 
 
 def block_of(prompt: str, output: str) -> tuple[str, str] | None:
-    """Opener and closer of the reasoning block of a generation; None where it has none."""
+    """Opener and closer of the reasoning block of a generation; None where it has none.
+
+    A model of the harmony format has its channel for it, whether it used it or not.
+    """
+    if speaks_harmony(prompt) or open_block(prompt) == HARMONY_BLOCK:
+        return HARMONY_BLOCK
     for style, block in DELIMITERS.items():
         found = split_reasoning(output, prompt_tail=prompt, style=style)
         if found.status != ReasoningStatus.ABSENT:

@@ -30,7 +30,12 @@ from faithshift_data.measure.run import Bar, new_place
 from faithshift_data.measure.store import Store, key_of
 from faithshift_data.measure.text_model import TextModel
 from faithshift_data.own import check_own, write
-from faithshift_data.reasoning import ReasoningStatus, split_reasoning
+from faithshift_data.reasoning import (
+    HARMONY_BLOCK,
+    ReasoningStatus,
+    speaks_harmony,
+    split_reasoning,
+)
 from faithshift_data.schema import Kind, Mode, lettered, stable_id
 
 INSTRUCTION = "Work it out step by step, then give the answer."
@@ -231,6 +236,9 @@ def _read(row: Mapping[str, Any], said: Completion) -> dict[str, Any]:
         reasoning, stated = reply[:end].strip(), None if cut else reply
     else:
         reasoning, stated = split.reasoning or "", split.answer_text
+        if speaks_harmony(row["prompt"]):
+            # A reply without its special tokens does not say where the reasoning began.
+            reply = HARMONY_BLOCK[0] + reasoning
     found = extract_answer(stated, kind=row["answer_kind"], options=row.get("options"))
     return {
         "prompt": row["prompt"] + reply[: max(reply.find(reasoning), 0)],

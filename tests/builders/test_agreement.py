@@ -132,6 +132,55 @@ def test_rows_are_a_study(thinks: bool, tmp_path: Path) -> None:
     assert study.models == ("m",) and len(study.questions) == 3
 
 
+class Harmony(Scripted):
+    """The same in the harmony format; decoded without its special tokens, or with them."""
+
+    def __init__(self, *, glued: bool) -> None:
+        super().__init__(thinks=True)
+        self.glued = glued
+
+    def render(self, user: str, *, opener: str = "") -> str:
+        return f"<|start|>user<|message|>{user}<|end|><|start|>assistant"
+
+    def _says(self, prompt: str) -> str:
+        if not prompt.endswith("<|start|>assistant"):
+            return super()._says(prompt) if prompt.endswith("(") else self._thinks("J")
+        return self._thinks("C" if "professor" in prompt else "J").removeprefix(
+            "assistant" if self.glued else "<|start|>assistant"
+        )
+
+    def _thinks(self, letter: str) -> str:
+        if self.glued:
+            return f"assistantanalysis{THOUGHT}assistantfinalAnswer: ({letter})"
+        said = {"analysis": f"{THOUGHT}<|end|>", "final": f"Answer: ({letter})"}
+        return "".join(
+            f"<|start|>assistant<|channel|>{channel}<|message|>{text}"
+            for channel, text in said.items()
+        )
+
+
+@pytest.mark.parametrize("glued", [True, False])
+def test_a_harmony_model_reasons_and_is_injected_in_its_channels(glued: bool) -> None:
+    engine = Harmony(glued=glued)
+    rows = typed(ask(PRESET, engine, "m", ITEMS[:1], elicit=True), None)
+    found = {row["condition"]: row for row in rows}
+    assert {row["model_type"] for row in rows} == {"thinking"}
+    assert (found["hinted"]["answer"], found["hinted"]["reasoning"]) == ("C", THOUGHT)
+    assert (found["early@80"]["answer"], found["baseline"]["answer"]) == ("A", "J")
+    # Without the cue this one thinks once more, and that is seen.
+    assert {name for name, row in found.items() if row.get("regenerated")} == {
+        "filler/uncued",
+        "wrong/uncued",
+    }
+    begun = engine.render(messages(PRESET, ITEMS[0])["hinted"])
+    closed = "<|end|><|start|>assistant<|channel|>final<|message|>Answer: ("
+    sent = {prompt for prompt, _, _ in engine.asked}
+    for text in ("." * 200, "", "one two three four five six"):
+        assert f"{begun}<|channel|>analysis<|message|>{text}{closed}" in sent
+    opened = f"{begun}<|channel|>analysis<|message|>"
+    assert injected(opened, "hm", block_of(opened, ""), "Answer: (") == f"{opened}hm{closed}"
+
+
 def studied(rows: Sequence[dict], folder: Path) -> Study:
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return read_study(folder)

@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithshift_data import InputError, split_reasoning, split_steps
-from faithshift_data.reasoning import DELIMITERS, STYLES
+from faithshift_data.reasoning import (
+    DELIMITERS,
+    HARMONY_BLOCK,
+    STYLES,
+    block_span,
+    open_block,
+)
 
 CHATML = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
 HARMONY = (
@@ -113,6 +119,22 @@ def test_glued_harmony_without_an_answer_must_be_named() -> None:
     found = split_reasoning("analysisWe add", style="harmony")
     assert (found.reasoning, found.answer_text, found.status) == ("We add", None, "truncated")
     assert split_reasoning("analysisWe add").reasoning is None
+
+
+def test_a_harmony_prompt_says_what_glued_output_is() -> None:
+    tail = "<|start|>user<|message|>2 + 2?<|end|><|start|>assistant"
+    cut = split_reasoning("analysisWe add", prompt_tail=tail)
+    assert (cut.reasoning, cut.status) == ("We add", "truncated")
+    whole = "analysisWe add.assistantfinal4"
+    assert block_span("analysisWe add", prompt_tail=tail) == (0, None)
+    assert block_span(whole, prompt_tail=tail) == block_span(whole) == (0, whole.index("4"))
+    assert block_span("analysisWe add") is None and block_span("4", prompt_tail=tail) is None
+    assert block_span("4 assistantanalysis Hm") == (2, None)
+    # A reply that takes no channel of reasoning has none.
+    assert split_reasoning("final: 4", prompt_tail=tail).reasoning is None
+    opened = f"{tail}<|channel|>analysis<|message|>"
+    assert open_block(opened + "Hm.") == HARMONY_BLOCK and open_block(tail) is None
+    assert open_block(opened + "Hm." + HARMONY_BLOCK[1]) is None
 
 
 def rendered(style: str, reasoning: str, answer: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -205,3 +206,29 @@ def test_tokens_shown_with_a_tokenizers_own_spaces_are_the_prompt(mark: str) -> 
 
     found = probe(Shown("plain", adds="<s>"))
     assert found.outcome == Outcome.SUPPORTED and found.one_bos
+
+
+def test_a_harmony_model_is_probed_within_its_channels() -> None:
+    class Harmony:
+        name, white_box, tokenizer = "h", False, SimpleNamespace(chat_template="<|start|>")
+
+        def render(self, user):
+            return f"<|start|>user<|message|>{user}<|end|><|start|>assistant"
+
+        def tokens_of(self, prompt):
+            return None, None
+
+        def complete(self, prompts, seeds, sampling):
+            self.read = prompts
+            return [Completion(self.says(prompt), "stop", 2) for prompt in prompts]
+
+    engine = Harmony()
+    engine.says = obedient
+    found = probe(engine)
+    assert (found.followed, found.no_new_block) == (9, True)
+    for prompt in engine.read:
+        _, _, turn = prompt.rpartition("<|end|><|start|>assistant<|channel|>analysis<|message|>")
+        assert turn.startswith("Option (") and turn.endswith("The answer is (")
+        assert "<|end|><|start|>assistant<|channel|>final<|message|>" in turn
+    engine.says = lambda prompt: obedient(prompt) + "assistantanalysisBut no"
+    assert probe(engine).outcome == Outcome.REGENERATES

@@ -18,7 +18,7 @@ from faithshift_data.measure.engines.reading_back import ReadBack, read_back
 from faithshift_data.measure.engines.stopping import is_open
 from faithshift_data.measure.forced import answer_line
 from faithshift_data.measure.one_trace import closing_line
-from faithshift_data.reasoning import DELIMITERS, HARMONY
+from faithshift_data.reasoning import DELIMITERS, HARMONY_BLOCK, HARMONY_GLUED, speaks_harmony
 from faithshift_data.schema import AnswerKind, lettered
 
 QUESTIONS = (
@@ -151,6 +151,8 @@ def _begin(engine: Engine, message: str) -> str:
     if not template:
         return f"{engine.begins()}{message}\n"
     rendered = engine.render(message)
+    if speaks_harmony(rendered):
+        return rendered + HARMONY_BLOCK[0]
     opener = next((opener for opener, _ in DELIMITERS.values() if opener in str(template)), None)
     return rendered if opener is None or is_open(rendered) else f"{rendered}{opener}\n"
 
@@ -162,8 +164,8 @@ def _follows(asked: _Asked, said: Completion) -> bool:
 
 
 def _begins_anew(text: str) -> bool:
-    openers = (*(opener for opener, _ in DELIMITERS.values()), HARMONY[0], *_TURNS)
-    return any(opener in text for opener in openers)
+    blocks = (*DELIMITERS.values(), HARMONY_BLOCK, HARMONY_GLUED)
+    return any(opener in text for opener in (*(opener for opener, _ in blocks), *_TURNS))
 
 
 def _judge(
