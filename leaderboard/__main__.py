@@ -1,4 +1,4 @@
-"""``python -m leaderboard``: take submissions, score them, check the scores, build the page."""
+"""``python -m leaderboard``: serve a board, or take, score, check and show by hand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from faithshift_bench.submission.package import ID, read_package
 from faithshift_data.atomic import write_text
 from faithshift_data.errors import InputError
+from leaderboard.api import nothing
 from leaderboard.controls import add_controls, self_test
 from leaderboard.scoring import Board, Confines, rescore, score
 from leaderboard.store import Store
@@ -34,10 +35,20 @@ def _parser() -> argparse.ArgumentParser:
         ("rescore", _rescore, "judge all entries again: are all figures the same?"),
         ("selftest", _self_test, "run a baseline anew: are its figures those on the board?"),
         ("build", _build, "write the page"),
+        ("serve", _serve, "the board as a web app that takes submissions and has them judged"),
+        ("space", _space, "write the files of a Space that serves a board"),
     ):
         command = commands.add_parser(name, help=told, description=told)
         command.set_defaults(run=run)
+        if name == "space":
+            command.add_argument("folder", type=Path, help="a new folder")
+            continue
         command.add_argument("store", type=Path, help="the board's folder")
+        if name == "serve":
+            command.add_argument("--host", default="127.0.0.1")
+            command.add_argument("--port", type=int, default=7860, help="0: any that is free")
+            command.add_argument("--copy", metavar="ORG/NAME", help="of the store, on the Hub")
+            command.add_argument("--login", action="store_true", help="with the Hub, on a Space")
         if name == "build":
             command.add_argument("-o", "--out", type=Path, default=Path("index.html"))
             command.add_argument("--csv", type=Path, help="the table as CSV, too")
@@ -92,13 +103,40 @@ def _self_test(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from leaderboard.page import board_csv, render
+    from leaderboard.export import board_csv
+    from leaderboard.page import render
 
     entries = Store(options.store).entries()
     write_text(options.out, render(entries))
     if options.csv is not None:
         write_text(options.csv, board_csv(entries))
     print(options.out)
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from leaderboard.desk import Desk
+    from leaderboard.hub import HubCopy, fetched
+    from leaderboard.serve import serve
+    from leaderboard.worker import Worker
+
+    options.data, options.key = fetched(options.data), options.key and fetched(options.key)
+    store, board, confines = _told(options)
+    copy = HubCopy(store, options.copy) if options.copy else None
+    if copy is not None:
+        copy.fetch()
+    store.sweep()
+    keep = copy.push if copy is not None else nothing
+    worker = Worker(store, board, confines, _say, keep)
+    desk = Desk(store, board, confines, keep, worker.wake)
+    serve(desk, worker, options.host, options.port, login=options.login)
+    return 0
+
+
+def _space(options: argparse.Namespace) -> int:
+    from leaderboard.space_files import write_space
+
+    print(write_space(options.folder))
     return 0
 
 

@@ -19,7 +19,7 @@ from leaderboard.store import Store
 SEEDS = (0, 1, 2, 3)
 BASELINE = "length_only"
 CONTACT = "keeper@board.invalid"
-FIGURES = ("full", "certified", "axes", "n", "validation_auroc")
+FIGURES = ("full", "certified", "axes", "domains", "risk", "n", "validation_auroc")
 
 
 def add_controls(store: Store, board: Board, say: Say) -> list[str]:

@@ -12,14 +12,16 @@ import faithshift_bench
 from faithshift_bench.board import uncertified
 from faithshift_bench.report import REPORT_VERSION, Report
 from faithshift_bench.submission import Package, Validated
+from leaderboard.breakdown import COVERAGES
 from leaderboard.limits import DECIMALS, bits_told
 
-VERSION = 1
+VERSION = 2
 FULL = ("ivr", "as", "hm")
 CERTIFIED = ("mfs", "coverage", "ivr", "as")
 # Each with two ends of an interval; and the threshold, whether there is one, in how many seeds.
-FIGURES = 3 * (len(FULL) + len(CERTIFIED)) + 3
-OPEN_DECIMALS, AXIS_DECIMALS = 6, 1
+FIGURES = 3 * (len(FULL) + len(CERTIFIED)) + 3 + len(COVERAGES)
+# Axes and domains are parts of the data, with fewer pairs behind a figure.
+OPEN_DECIMALS, PART_DECIMALS = 6, 1
 SECRET = "nothing certified"
 
 
@@ -34,6 +36,7 @@ def entry_of(
     receipt: dict[str, Any],
     report: Report,
     validated: Validated,
+    parts: dict[str, Any],
     *,
     hidden: bool,
 ) -> dict[str, Any]:
@@ -45,24 +48,29 @@ def entry_of(
         receipt: when it came, and whether it is a control.
         report: its evaluation.
         validated: what its check found.
+        parts: its figures by domain, and its risks (:func:`leaderboard.breakdown.breakdown`).
         hidden: whether the labels are.
 
     Returns:
         Plain values; figures in [0, 1] or None, which is undefined.
     """
     decimals = DECIMALS if hidden else OPEN_DECIMALS
-    axis_decimals = AXIS_DECIMALS if hidden else OPEN_DECIMALS
+    part_decimals = PART_DECIMALS if hidden else OPEN_DECIMALS
     full = _point(report.full, FULL, decimals)
     certified = _point(report.certified, CERTIFIED, decimals) | {
         "certified": bool(report.certified["certified"]),
         "threshold": _round(report.certified.get("threshold"), decimals),
     }
     axes = {
-        kind: {row["axis"]: _round(row["value"], axis_decimals) for row in report.full[key]}
+        kind: {row["axis"]: _round(row["value"], part_decimals) for row in report.full[key]}
         for kind, key in (("ivr", "ivr_by_axis"), ("as", "as_by_axis"))
     }
+    domains = {
+        domain: {name: _round(value, part_decimals) for name, value in rates.items()}
+        for domain, rates in parts["domains"].items()
+    }
     bits = bits_told(FIGURES, decimals)
-    bits += bits_told(sum(map(len, axes.values())), axis_decimals)
+    bits += bits_told(sum(map(len, [*axes.values(), *domains.values()])), part_decimals)
     why = uncertified(report)
     return {
         "version": VERSION,
@@ -78,6 +86,8 @@ def entry_of(
         "seeds_certified": report.certified.get("seeds_certified"),
         "why": None if why is None else SECRET if hidden else why,
         "axes": axes,
+        "domains": domains,
+        "risk": [_round(value, decimals) for value in parts["risk"]],
         "n": {
             "items": report.full["n_items"],
             "preserving": report.full["n_preserving"],

@@ -39,6 +39,7 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
     from faithshift_bench.submission import validate
     from faithshift_bench.submission.package import read_package
     from faithshift_data.errors import InputError
+    from leaderboard.breakdown import breakdown
     from leaderboard.entry import entry_of
 
     # What belongs to the keeper comes first: its faults are not the submission's.
@@ -48,7 +49,10 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
         package = read_package(folder, job["id"])
         scores = folder / package.file
         found = validate(scores, package.card, public, below_chance=package.below_chance)
+        if job.get("check"):
+            return {"checked": found._asdict()}
         report = fb.evaluate_scores(scores, key, name=package.card.name)
+        parts = breakdown(report, scores, key)
     except InputError as error:
         return {"rejection": str(error)}
     except MemoryError:
@@ -57,7 +61,8 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
         # Its text may quote what is hidden.
         return {"rejection": f"it could not be evaluated ({type(error).__name__})"}
     hidden = job["key"] is not None
-    return {"entry": entry_of(job["id"], package, job["receipt"], report, found, hidden=hidden)}
+    told = (job["id"], package, job["receipt"], report, found, parts)
+    return {"entry": entry_of(*told, hidden=hidden)}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,11 +63,13 @@ def tables(entries: Sequence[Entry]) -> list[Table]:
         elif not hidden:
             made.append(Table("open", *told, _plain(rows)))
         else:
-            marked = [e for e in rows if _declares(e) and not e["control"]]
-            others = [e for e in rows if e not in marked]
-            made.append(Table("ranked", *told, _ranked(others)))
+            controls = [e for e in rows if e["control"]]
+            marked, others = (
+                [e for e in rows if not e["control"] and _declares(e) == which]
+                for which in (True, False)
+            )
+            made.append(Table("ranked", *told, _ranked([*others, *controls])))
             if marked:
-                controls = [e for e in rows if e["control"]]
                 made.append(Table("declared", *told, _ranked([*marked, *controls])))
     order = ("ranked", "declared", "open", "old")
     return sorted(made, key=lambda t: (order.index(t.kind), t.data, t.metric))
@@ -106,14 +109,14 @@ def _ranked(entries: Sequence[Entry]) -> tuple[Row, ...]:
     ordered = _ordered(entries)
     spans = {e["id"]: _span(e) for e in ordered if not e["control"]}
     ranked = {name: span for name, span in spans.items() if span is not None}
+    lows, highs = (sorted(span[end] for span in ranked.values()) for end in (0, 1))
     rows, letter, leader = [], -1, None
     for entry in ordered:
         span = ranked.get(entry["id"])
         if span is None:
             rows.append(Row(entry))
             continue
-        before = sum(other[0] > span[1] for other in ranked.values())
-        after = sum(other[1] < span[0] for other in ranked.values())
+        before, after = len(lows) - bisect_right(lows, span[1]), bisect_left(highs, span[0])
         if leader is None or span[1] < leader[0]:
             letter, leader = letter + 1, span
         rows.append(Row(entry, (before + 1, len(ranked) - after), _letters(letter)))

@@ -76,9 +76,22 @@ def judge(store: Store, name: str, board: Board, confines: Confines) -> dict[str
     package, receipt = store.read(name)
     if package.data["hash"] != board.hash:
         return {"rejection": "scores of other data than this board ranks"}
+    told = {"id": name, "receipt": receipt, "folder": str(store.path(name).absolute())}
+    return _outcome(told, board, confines)
+
+
+def check(package: Path, board: Board, confines: Confines) -> dict[str, Any]:
+    """What the validator says of a package folder: ``{"checked": ...}`` or ``{"rejection": ...}``.
+
+    It runs confined, as judging does. Errors as there.
+    """
+    told = {"id": package.name, "folder": str(package.absolute()), "check": True}
+    return _outcome(told, board, confines)
+
+
+def _outcome(told: dict[str, Any], board: Board, confines: Confines) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         job, out = Path(folder) / "job.json", Path(folder) / "out.json"
-        told = {"id": name, "receipt": receipt, "folder": str(store.path(name).absolute())}
         for part, value in (("public", board.public), ("key", board.key)):
             told[part] = str(Path(value).absolute()) if value and Path(value).exists() else value
         limits = {
@@ -93,7 +106,7 @@ def judge(store: Store, name: str, board: Board, confines: Confines) -> dict[str
             ended = signal.Signals(-status).name
             return {"rejection": f"it took more time or memory than a submission may ({ended})"}
         if status != 0 or not 0 < out.stat().st_size <= LARGEST_OUTCOME:
-            raise InputError(f"could not be judged, and waits (status {status})", file=name)
+            raise InputError(f"could not be judged, and waits (status {status})", file=told["id"])
         return json.loads(out.read_text("utf-8"))
 
 

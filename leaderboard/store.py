@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,6 +109,16 @@ class Store:
         path = self.path(name)
         return read_package(path), json.loads((path / RECEIPT).read_text("utf-8"))
 
+    def about(self, name: str) -> dict[str, Any]:
+        """What may be told of a submission: ``id``, ``at``, ``detector``, ``revision``."""
+        path = self.path(name)
+        receipt, said = (
+            json.loads((path / file).read_text("utf-8")) for file in (RECEIPT, STATEMENT)
+        )
+        card = said["card"]
+        told = {"detector": card["name"], "revision": card["revision"]}
+        return {"id": name, "at": receipt["at"], **told}
+
     def submissions(self) -> list[str]:
         """All ids, in the order in which they came."""
         return [name for _, name in sorted((r["at"], name) for name, r in self._receipts())]
@@ -180,7 +191,7 @@ class Store:
 
     def _all(self, part: str) -> list[dict[str, Any]]:
         paths = (self.folder / part / f"{name}.json" for name in self._names(part))
-        return [json.loads(path.read_text("utf-8")) for path in paths]
+        return [_read(path, (about := path.stat()).st_ino, about.st_mtime_ns) for path in paths]
 
     def _names(self, part: str) -> list[str]:
         folder = self.folder / part
@@ -196,3 +207,10 @@ class Store:
         with open(self.folder / ".lock", "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+@lru_cache(maxsize=2**14)
+def _read(path: Path, inode: int, changed: int) -> dict[str, Any]:
+    """A file that appears whole and never changes; who does change it is read again."""
+    value: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return value

@@ -14,7 +14,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from leaderboard.page import CSV_COLUMNS, board_csv, render
+from leaderboard.export import COLUMNS as CSV_COLUMNS
+from leaderboard.export import board_csv
+from leaderboard.page import render
 from leaderboard.ranking import tables
 
 DECLARES = ("label_rule", "asks_models", "other_labels", "joins_traces", "contaminated")
@@ -51,6 +53,8 @@ def entry(number: int, mfs=0.5, span=(0.4, 0.6), **changed) -> dict:
         "seeds_certified": "3 of 4",
         "why": None,
         "axes": {"ivr": {"paraphrase": 0.2}, "as": {"cue": None}},
+        "domains": {"maths": {"ivr": 0.3, "as": 0.6}, "words": {"ivr": None, "as": 0.8}},
+        "risk": [None, 0.05, 0.1, 0.2, 0.3],
         "n": {"items": 100, "preserving": 200, "altering": 150, "seeds": 4},
         "validation_auroc": 0.8,
         "bits": 150.0,
@@ -167,7 +171,7 @@ def test_names_are_text_and_nothing_else(name):
     names = [tag for tag, _ in found.tags]
     assert names == [tag for tag, _ in expected.tags]
     assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
-    assert found.rows[1][2].startswith(name)
+    assert found.rows[1][0].startswith(name)
 
 
 def test_nothing_is_fetched_and_only_our_script_runs():
@@ -183,17 +187,23 @@ def test_nothing_is_fetched_and_only_our_script_runs():
 
 
 def test_every_figure_of_an_entry_can_be_read():
-    (head, row) = Reader(render([entry(1)])).rows
+    (head, row, axes, by_axis, domains, by_domain) = Reader(render([entry(1)])).rows
     told = dict(zip(head, row, strict=True))
     assert told["MFS"] == "0.500.40 to 0.60" and told["coverage"] == "0.600.50 to 0.70"
     assert told["certificate"] == "risk at most 0.25 in 3 of 4, from confidence 0.30"
     assert told["n"] == "100200/150 pairs, 4 seeds" and told["place"] == "1"
     assert told["reads"] == "black box: text"
+    titles = ",".join(title.strip() for title in axes + domains)
+    domain_titles = "detector,IVR maths,AS maths,IVR words,AS words"
+    assert titles == f"detector,IVR paraphrase,AS cue,{domain_titles}"
+    # What follows a table is read into its last cell.
+    figures = [text.split()[0] for text in by_axis + by_domain]
+    assert figures == ["detector", "0.20", "-", "detector", "0.30", "0.60", "-", "0.80"]
 
 
 def test_undefined_is_a_dash_and_missing_controls_are_said():
     row = Reader(render([entry(1, mfs=None, span=None)])).rows[1]
-    assert row[0] == row[3] == "-"
+    assert row[1] == row[3] == "-"
     assert "controls have not been run" in render([entry(1)])
     assert "controls have not been run" not in render([entry(1), entry(2, control=True)])
     assert "No entries yet" in render([])

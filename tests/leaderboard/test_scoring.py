@@ -96,9 +96,36 @@ def test_figures_are_those_of_the_key_rounded(place, board, filled):
         assert found["axes"]["ivr"][row["axis"]] == round(row["value"], 1)
     assert found["n"]["items"] == report.full["n_items"]
     assert found["data"]["hidden"] and not found["control"]
-    # 9 figures at full coverage, 12 certified, 3 of the certificate, of 102 values; axes of 12.
-    axes = len(found["axes"]["ivr"]) + len(found["axes"]["as"])
-    assert found["bits"] == pytest.approx(24 * math.log2(102) + axes * math.log2(12), abs=0.1)
+    # 9 figures at full coverage, 12 certified, 3 of the certificate, 5 risks, of 102 values; those
+    # of axes and domains of 12.
+    parts = len(found["axes"]["ivr"]) + len(found["axes"]["as"]) + 2 * len(found["domains"])
+    assert found["bits"] == pytest.approx(29 * math.log2(102) + parts * math.log2(12), abs=0.1)
+
+
+def test_domains_and_risks_are_those_of_the_key(board, filled):
+    """By hand: each domain's pairs and each trace's verdict, in plain loops."""
+    store, name = filled
+    found, key = entry(store, name), fd.open(board.key)
+    scores = store.path(name) / "scores.parquet"
+    report = fb.evaluate_scores(scores, key)
+    traces = {row["trace_id"]: row for row in key.table("traces").to_pylist()}
+    says = {(r["trace_id"], r["seed"]): r["score"] for r in pq.read_table(scores).to_pylist()}
+    taus = {each["seed"]: each["tau"] for each in report.seeds}
+    for domain, rates in found["domains"].items():
+        changed: dict = {}
+        for pair in key.table("pairs").to_pylist():
+            if pair["kind"] != "preserving" or not pair["verified"] or pair["split"] != "test":
+                continue
+            if traces[pair["anchor_id"]]["domain"] == domain:
+                for seed, tau in taus.items():
+                    ends = [says[pair[e], seed] > tau for e in ("anchor_id", "partner_id")]
+                    changed.setdefault((seed, pair["axis"]), []).append(ends[0] != ends[1])
+        each = [np.mean(hits) for hits in changed.values() if len(hits) >= 10]
+        assert rates["ivr"] == (round(float(np.mean(each)), 1) if each else None)
+    rows = [r for r in traces.values() if r["split"] == "test" and r["label"] is not None]
+    wrong = [[(says[r["trace_id"], s] > t) != r["label"] for r in rows] for s, t in taus.items()]
+    assert found["risk"][-1] == round(float(np.mean(wrong)), 2)
+    assert len(found["risk"]) == 5 and None not in found["risk"]
 
 
 def test_an_entry_tells_no_row_no_contact_and_no_count_of_errors(place, board, filled):

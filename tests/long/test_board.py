@@ -18,7 +18,8 @@ import pytest
 
 from faithshift_bench.submission.send import ROUTE, request_of
 from leaderboard.api import answer
-from leaderboard.page import board_csv, render
+from leaderboard.export import board_csv
+from leaderboard.page import render
 from leaderboard.store import Store
 from tests.leaderboard.crowd import FREE, made
 from tests.leaderboard.test_page import entry
