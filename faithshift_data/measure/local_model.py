@@ -22,8 +22,45 @@ BESIDE = ("config.json", "generation_config.json", "tokenizer*", "vocab*", "merg
 BATCH = 8
 
 
+class NamedModel:
+    """A model as traces name it, with its chat template; ``engine`` and ``path`` are its own."""
+
+    if TYPE_CHECKING:
+        model_id: str
+        revision: str | None
+        family: str | None
+        path: Path | str
+
+        @property
+        def engine(self) -> Any:
+            """Completes its prompts."""
+
+    @property
+    def row(self) -> dict[str, str | None]:
+        """The columns of a trace that name its model."""
+        return {
+            "model_id": self.model_id,
+            "model_revision": self.revision,
+            "model_family": self.family,
+        }
+
+    def chat(self, message: str) -> str:
+        """A user message in the model's chat template, up to where the model begins.
+
+        Raises:
+            InputError: no tokenizer with a template, or a template that fails.
+        """
+        if not getattr(self.engine.tokenizer, "chat_template", None):
+            raise InputError("no chat template known", file=self.path, field="--chat")
+        try:
+            return str(self.engine.render(message))
+        except Exception as error:  # noqa: BLE001 - a template is a program
+            message = f"the chat template fails: {reason_of(error)}"
+            raise InputError(message, file=self.path) from error
+
+
 @dataclass(frozen=True)
-class LocalModel:
+class LocalModel(NamedModel):
     """A causal language model in the Hugging Face layout; nothing is ever downloaded.
 
     Attributes:
@@ -72,15 +109,6 @@ class LocalModel:
         name, revision = path.resolve().name, revision_of(model_files(path))
         return cls(path, dtype, name, revision, family, attention_temperature)
 
-    @property
-    def row(self) -> dict[str, str]:
-        """The columns of a trace that name its model."""
-        return {
-            "model_id": self.model_id,
-            "model_revision": self.revision,
-            "model_family": self.family,
-        }
-
     @cached_property
     def engine(self) -> TransformersEngine:
         """The model in memory, with attention weights that can be read.
@@ -124,20 +152,6 @@ class LocalModel:
     def context(self) -> float:
         """How many tokens it reads at most; infinite where its configuration names no limit."""
         return getattr(self.engine.model.config, "max_position_embeddings", None) or math.inf
-
-    def chat(self, message: str) -> str:
-        """A user message in the model's chat template, up to where the model begins.
-
-        Raises:
-            InputError: the tokenizer has no template, or one that fails.
-        """
-        if not self.engine.tokenizer.chat_template:
-            raise InputError("the tokenizer has no chat template", file=self.path, field="--chat")
-        try:
-            return self.engine.render(message)
-        except Exception as error:  # noqa: BLE001 - a template is a program
-            message = f"the chat template fails: {reason_of(error)}"
-            raise InputError(message, file=self.path) from error
 
     @cached_property
     def versions(self) -> dict[str, Any]:

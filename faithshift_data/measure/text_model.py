@@ -9,18 +9,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from faithshift_data.errors import InputError, reason_of
+from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Engine
 from faithshift_data.measure.engines.probe import Capability, refuse_unfit
 from faithshift_data.measure.engines.registry import ENGINES, make_engine
-from faithshift_data.measure.local_model import LocalModel
+from faithshift_data.measure.local_model import LocalModel, NamedModel
 
 # Traces a submission: an engine orders their prompts better than we could.
 BATCH = 256
 
 
 @dataclass(frozen=True)
-class TextModel:
+class TextModel(NamedModel):
     """A black box: answers are forced, states are not read.
 
     Attributes:
@@ -39,15 +39,6 @@ class TextModel:
     dtype: str | None
     path: str
     context: float = math.inf
-
-    @property
-    def row(self) -> dict[str, str | None]:
-        """The columns of a trace that name its model."""
-        return {
-            "model_id": self.model_id,
-            "model_revision": self.revision,
-            "model_family": self.family,
-        }
 
     @property
     def batch(self) -> int:
@@ -71,21 +62,6 @@ class TextModel:
     def fits(self, text: str, room: int) -> bool:
         """Whether a text and so many tokens after it are within what the model reads."""
         return math.isinf(self.context) or len(self.engine.ids(text)) + room <= self.context
-
-    def chat(self, message: str) -> str:
-        """A user message in the model's chat template, up to where the model begins.
-
-        Raises:
-            InputError: no tokenizer with a template, or a template that fails.
-        """
-        if not getattr(self.engine.tokenizer, "chat_template", None):
-            message = "needs a tokenizer with a chat template"
-            raise InputError(message, file=self.path, field="--chat")
-        try:
-            return self.engine.render(message)
-        except Exception as error:  # noqa: BLE001 - a template is a program
-            message = f"the chat template fails: {reason_of(error)}"
-            raise InputError(message, file=self.path) from error
 
     @cached_property
     def versions(self) -> dict[str, Any]:
