@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from faithshift_bench.certificates import certificate_of, summary, together
 from faithshift_bench.frame import Frame, describe
 from faithshift_bench.metrics.verdicts import Threshold, margin, youden_threshold
 from faithshift_bench.noise import noise_floor
 from faithshift_bench.options import check_share, check_whole
 from faithshift_bench.points import Point, operating_point
 from faithshift_bench.quality import quality, upside_down
-from faithshift_bench.risk.certificate import COVERS, Certificate, certify
+from faithshift_bench.risk.certificate import COVERS
 from faithshift_bench.risk.protocol import DEFAULT, ONE_PER_ITEM, PUBLISHED, Protocol
 from faithshift_bench.stats import item_weights
 from faithshift_bench.studies.hypotheses import hypotheses_sha256
@@ -145,7 +146,7 @@ def evaluate_arrays(
     results = []
     for number_, each in enumerate(protocols):
         certificates = [
-            _certificate(frame, v, t, each, alpha, delta, draw_seed, redraws)
+            certificate_of(frame, v, t, each, alpha, delta, draw_seed, redraws)
             for v, t in zip(verdicts, trust, strict=True)
         ]
         stars = [c.threshold if calibrated else None for c in certificates]
@@ -154,7 +155,7 @@ def evaluate_arrays(
         )
         results.append((each, certificates, point, rows))
     _, certificates, certified, certified_rows = results[0]
-    certified.update(_verdict_of(certificates, calibrated))
+    certified.update(together(certificates, calibrated))
     if calibrated:
         flags += sorted({flag for certificate in certificates for flag in certificate.flags})
     full.update({"certified": False, "reason": "everything committed, no certificate"})
@@ -187,7 +188,7 @@ def evaluate_arrays(
                 names, taus, full_rows, certified_rows, certificates, strict=True
             )
         ],
-        beside=[_summary(*result) for result in results[1:]] if calibrated else [],
+        beside=[summary(*result) for result in results[1:]] if calibrated else [],
         settings={
             "alpha": alpha,
             "delta": delta,
@@ -243,80 +244,6 @@ def _tau(frame: Frame, row: NDArray[np.float64], threshold: float | str) -> Thre
     return Threshold(float(threshold), None)
 
 
-def _certificate(
-    frame: Frame,
-    verdict: NDArray[np.int8],
-    trust: NDArray[np.float64],
-    protocol: Protocol,
-    alpha: float,
-    delta: float,
-    draw_seed: int,
-    redraws: int,
-) -> Certificate:
-    calib, tune = (
-        (trust[rows], verdict[rows] != frame.label[rows], frame.items[frame.item[rows]])
-        for rows in (frame.rows("calib", labelled=True), frame.rows("tune", labelled=True))
-    )
-    return certify(
-        calib[0],
-        calib[1],
-        groups=calib[2],
-        unit=protocol.unit,
-        bound=protocol.bound,
-        multiplicity=protocol.multiplicity,
-        alpha=alpha,
-        delta=delta,
-        thresholds=protocol.grid,
-        seed=draw_seed,
-        tune=tune,
-        redraws=redraws,
-    )
-
-
 def _weights(frame: Frame, n_resamples: int, seed: int) -> NDArray[np.float64] | None:
     items = np.unique(frame.item[frame.rows("test")])
     return item_weights(frame.stratum[items], n_resamples, seed) if n_resamples else None
-
-
-def _verdict_of(certificates: list[Certificate], calibrated: bool) -> dict[str, Any]:
-    """What the certificates say together: how many certified, and the nearest one's figures."""
-    if not calibrated:
-        return {"certified": False, "reason": "no calibration rows were given"}
-    nearest = min(certificates, key=lambda c: (not c.certified, c.upper_bound))
-    found = [c.threshold for c in certificates if c.threshold is not None]
-    redrawn = [c.p_certify for c in certificates if c.p_certify is not None]
-    return {
-        "certified": bool(found),
-        "seeds_certified": f"{len(found)} of {len(certificates)}",
-        "threshold": float(np.mean(found)) if found else None,
-        "reason": nearest.reason,
-        "n_calib_items": nearest.n_items,
-        "upper_bound": nearest.upper_bound,
-        "least_n": nearest.least_n,
-        "least_n_at_rate": nearest.least_n_at_rate,
-        "least_alpha_exploratory": min(c.least_alpha for c in certificates),
-        "p_certify": float(np.mean(redrawn)) if redrawn else None,
-    }
-
-
-def _summary(
-    protocol: Protocol, certificates: list[Certificate], point: Point, rows: list[Point]
-) -> dict[str, Any]:
-    verdict = _verdict_of(certificates, True)
-    return {
-        "protocol": protocol.name,
-        **{k: point[k] for k in ("mfs", "hm", "coverage", "ivr", "as")},
-        **{
-            k: verdict[k]
-            for k in (
-                "certified",
-                "seeds_certified",
-                "threshold",
-                "reason",
-                "least_n",
-                "least_alpha_exploratory",
-                "p_certify",
-            )
-        },
-        "thresholds": [row["threshold"] for row in rows],
-    }
