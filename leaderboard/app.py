@@ -44,12 +44,13 @@ THEME = gr.themes.Base(
     font=["system-ui", "sans-serif"],
     font_mono=["ui-monospace", "monospace"],
 )
-ACCESS = ("black and white box", "black box", "white box")
+ACCESS = ("both", "black box", "white box")
 # A page stays light: cards beyond are in `/api/entries`, and a history goes on there.
 MOST_CARDS, MOST_LINES = 100, 200
 # Below every figure, above every place: where a column sorts what is undefined.
 UNDEFINED = {"place": 10**9}
-WIDTHS = {"detector": 220, "place": 80, "group": 76, "certificate": 210, "reads": 180, "n": 190}
+WIDTHS = {"detector": 210, "place": 80, "group": 76, "certificate": 170, "reads": 170, "n": 180}
+WIDTHS |= {"submission": 520, "outcome": 520}
 LINES = ("received", "detector", "revision", "submission")
 VIEWERS, CHECKS = 8, 2
 
@@ -85,7 +86,7 @@ def pages(desk: Desk, *, login: bool = False) -> gr.Blocks:
 def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
     with gr.Row(elem_classes="choices"):
         table = gr.Radio([], label="Table", scale=3)
-        words = gr.Textbox(label="Search", placeholder="name, revision, trained on", scale=2)
+        words = gr.Textbox("", label="Search", placeholder="name, revision, trained on", scale=2)
         access = gr.Radio(ACCESS, value=ACCESS[0], label="Access", scale=2)
     about = gr.HTML()
     rows = gr.Dataframe(elem_id="board", **_grid(COLUMNS))
@@ -104,12 +105,12 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
         elem_classes="text",
     )
 
-    def show(name: str | None, search: str, box: str) -> list[Any]:
+    def show(name: str | None, search: str | None, box: str) -> list[Any]:
         found = _named(tables(desk.store.entries()))
         if not found:
             return ["<p>No entries yet.</p>", *[gr.skip()] * (len(outputs) - 1)]
         name = name if name in found else next(iter(found))
-        shown = chosen(found[name].rows, search, box)
+        shown = chosen(found[name].rows, search or "", box)
         narrowed = Table(found[name].kind, found[name].data, found[name].metric, tuple(shown))
         return [
             _about(found[name]),
@@ -220,7 +221,7 @@ def _grid(columns: Sequence[Column] = ()) -> dict[str, Any]:
     return {
         "headers": [column.title for column in columns] or None,
         "datatype": ["number" if column.number else "str" for column in columns] or "str",
-        "column_widths": [WIDTHS.get(column.title, 140) for column in columns] or None,
+        "column_widths": [WIDTHS.get(column.title, 118) for column in columns] or None,
         "pinned_columns": 1,
         "interactive": False,
         "wrap": True,

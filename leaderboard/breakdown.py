@@ -20,6 +20,8 @@ from faithshift_bench.report import Report
 from faithshift_bench.score_stream import match_scores
 
 COVERAGES = (0.2, 0.4, 0.6, 0.8, 1.0)
+# A domain of fewer test items would tell of single ones.
+MIN_ITEMS = 10
 
 
 def breakdown(report: Report, scores: Path, data: fd.FaithShift) -> dict[str, Any]:
@@ -32,8 +34,9 @@ def breakdown(report: Report, scores: Path, data: fd.FaithShift) -> dict[str, An
 
     Returns:
         ``domains``: domain -> ``ivr`` and ``as``, macro over its axes of ``MIN_PAIRS`` pairs or
-        more; ``risk``: selective risk at each of ``COVERAGES``, at the first point of the
-        risk-coverage curve that reaches it. All in [0, 1], None where undefined.
+        more, None where it has under ``MIN_ITEMS`` items; ``risk``: selective risk at each of
+        ``COVERAGES``, at the first point of the risk-coverage curve that reaches it. All in
+        [0, 1], None where undefined.
     """
     frame, train = frame_of(data)
     aligned = match_scores(scores, frame.trace_id, train).aligned
@@ -54,6 +57,8 @@ def breakdown(report: Report, scores: Path, data: fd.FaithShift) -> dict[str, An
 def _rates(frame: Frame, domain: int, verdicts: NDArray[np.int8]) -> dict[str, float | None]:
     items = np.unique(frame.item[frame.rows("test")])
     items = items[frame.stratum[items] == domain]
+    if len(items) < MIN_ITEMS:
+        return {"ivr": None, "as": None}
     return {
         name: number(nanmean(Rate(_within(pairs, items), verdicts, items, None, MIN_PAIRS).value))
         for name, pairs in (("ivr", frame.preserving), ("as", frame.altering))

@@ -12,8 +12,9 @@ from leaderboard.ranking import Row
 WIDTH, HEIGHT = 560, 400
 LEFT, RIGHT, TOP, BOTTOM = 52, 16, 16, 46
 LABELS, CURVES, COLOURS = 12, 6, 6
-LARGEST, SMALLEST = 22.0, 4.0
+LARGEST, SMALLEST = 16.0, 4.0
 Place = tuple[float, float]
+Box = tuple[float, float, float, float]
 
 
 def sensitivity_plot(rows: Sequence[Row]) -> str:
@@ -30,19 +31,21 @@ def sensitivity_plot(rows: Sequence[Row]) -> str:
     place = _frame(0.0, top, top)
     parts = [_axes(place, (0.0, top), top, "IVR (lower is better)", "AS (higher is better)")]
     parts.append(_line([place(0, 0), place(top, top)], "fig-guide"))
-    taken: list[tuple[float, float, float, float]] = []
+    bubbles = {
+        row.entry["id"]: (*place(_full(row, "ivr"), _full(row, "as")), _radius(row))
+        for row in found
+    }
     # The largest first, so that no bubble is hidden by another.
-    for row in sorted(found, key=lambda row: -(row.entry["certified"]["coverage"] or 0.0)):
-        x, y = place(_full(row, "ivr"), _full(row, "as"))
-        radius = max(SMALLEST, LARGEST * math.sqrt(row.entry["certified"]["coverage"] or 0.0))
+    for row in sorted(found, key=lambda row: -_radius(row)):
+        x, y, radius = bubbles[row.entry["id"]]
         kind = "fig-control" if row.entry["control"] else "fig-bubble"
         parts.append(
             f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
             f"<title>{escape(_tip(row))}</title></circle>"
         )
+    taken = [(x - r, y - r, x + r, y + r) for x, y, r in bubbles.values()]
     for row in found[:LABELS] + [row for row in found[LABELS:] if row.entry["control"]]:
-        x, y = place(_full(row, "ivr"), _full(row, "as"))
-        parts.append(_label(_short(row), x, y, taken))
+        parts.append(_label(_short(row), *bubbles[row.entry["id"]], taken))
     return _svg("sensitivity: AS against IVR", parts)
 
 
@@ -76,6 +79,10 @@ def risk_plot(rows: Sequence[Row]) -> str:
 def _full(row: Row, name: str) -> float:
     value: float = row.entry["full"][name]
     return value
+
+
+def _radius(row: Row) -> float:
+    return max(SMALLEST, LARGEST * math.sqrt(row.entry["certified"]["coverage"] or 0.0))
 
 
 def _short(row: Row) -> str:
@@ -131,26 +138,32 @@ def _line(points: Iterable[Place], kind: str, tip: str = "") -> str:
     return f'<polyline class="{kind}" points="{path}">{told}</polyline>'
 
 
-def _label(text: str, x: float, y: float, taken: list[tuple[float, float, float, float]]) -> str:
-    """The name beside a bubble, right or left of it; "" where another stands there already."""
-    width = 6.4 * len(text)
-    for left in (x + 9, x - 9 - width):
-        box = (left, y - 8, left + width, y + 6)
-        inside = box[0] > LEFT and box[2] < WIDTH and box[1] > 0
+def _label(text: str, x: float, y: float, radius: float, taken: list[Box]) -> str:
+    """The name beside, above or below a bubble; "" where something stands there already."""
+    width, gap = 6.6 * len(text), radius + 4
+    for left, base in (
+        (x + gap, y + 4),
+        (x - gap - width, y + 4),
+        (x - width / 2, y - gap),
+        (x - width / 2, y + gap + 9),
+    ):
+        box = (left, base - 11, left + width, base + 3)
+        inside = box[0] > LEFT and box[2] < WIDTH and box[1] > TOP and box[3] < HEIGHT - BOTTOM
         if inside and not any(_meet(box, other) for other in taken):
             taken.append(box)
-            return f'<text class="fig-name" x="{left:.1f}" y="{y + 4:.1f}">{escape(text)}</text>'
+            return f'<text class="fig-name" x="{left:.1f}" y="{base:.1f}">{escape(text)}</text>'
     return ""
 
 
-def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _meet(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _legend(names: Sequence[tuple[str, int]]) -> str:
     parts = []
     for row, (name, number) in enumerate(names):
-        x, y = LEFT + 12, TOP + 14 + 17 * row
+        # At the lower right: risk grows with coverage, so that curves leave it free.
+        x, y = WIDTH - RIGHT - 190, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1 - row)
         kind = f"fig-curve fig-{number % COLOURS}"
         parts.append(_line([(x, y - 4), (x + 18, y - 4)], kind))
         parts.append(f'<text class="fig-name" x="{x + 25}" y="{y}">{escape(name)}</text>')

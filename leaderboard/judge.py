@@ -37,7 +37,7 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
     import faithshift_bench as fb
     import faithshift_data as fd
     from faithshift_bench.submission import validate
-    from faithshift_bench.submission.package import read_package
+    from faithshift_bench.submission.package import about_data, read_package
     from faithshift_data.errors import InputError
     from leaderboard.breakdown import breakdown
     from leaderboard.entry import entry_of
@@ -47,6 +47,9 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
     folder = Path(job["folder"])
     try:
         package = read_package(folder, job["id"])
+        # A sender who could name another version would put the board's own into the past.
+        if dict(package.data) != about_data(public):
+            return {"rejection": "the statement names other data than these scores are of"}
         scores = folder / package.file
         found = validate(scores, package.card, public, below_chance=package.below_chance)
         if job.get("check"):

@@ -13,7 +13,7 @@ TITLES = {
     "ranked": "Ranked: hidden labels",
     "declared": "Declared: ranked among their like",
     "open": "Open labels: trials, without ranks",
-    "old": "Other versions of data or metric, without ranks",
+    "old": "Earlier: other versions of data or metric, without ranks",
 }
 MEANING = (
     "IVR: how often a verdict changes where only the surface of a trace does (lower is better). "
@@ -67,9 +67,9 @@ def cells(row: Row) -> list[Cell]:
         Cell(_places(row.places), row.places[0] if row.places else ""),
         Cell(row.group or "-", row.group),
         *(_figure(certified, name) for name in ("mfs", "coverage", "ivr", "as")),
-        _text(_certificate(entry)),
+        _certificate(entry),
         *(_figure(full, name) for name in ("ivr", "as", "hm")),
-        _text(f"{'white' if white_box(entry) else 'black'} box: {', '.join(reads)}"),
+        _text("white box" if white_box(entry) else "black box")._replace(note=", ".join(reads)),
         Cell(
             str(n["items"]),
             n["items"],
@@ -190,11 +190,12 @@ def _places(places: tuple[int, int] | None) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
-def _certificate(entry: Entry) -> str:
+def _certificate(entry: Entry) -> Cell:
     settings, certified = entry["settings"], entry["certified"]
     if entry["seeds_certified"] is None:
-        return "no calibration rows"
+        return Cell("-", "", "no calibration rows")
     if not certified["certified"]:
-        return "none"
+        return _text("none")
     at = "-" if certified["threshold"] is None else f"{certified['threshold']:.2f}"
-    return f"risk at most {settings['alpha']:g} in {entry['seeds_certified']}, from confidence {at}"
+    note = f"risk at most {settings['alpha']:g} from confidence {at}"
+    return Cell(f"{entry['seeds_certified']} seeds", entry["seeds_certified"], note)

@@ -151,6 +151,8 @@ def serve(desk: Desk, worker: Worker, host: str, port: int, *, login: bool = Fal
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        # From now on whoever comes waits, and is not refused.
+        listening.listen()
         print(f"http://{host}:{listening.getsockname()[1]}", flush=True)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
         worker.start()

@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from faithshift_data.atomic import canonical_json, write_text
-from faithshift_data.errors import InputError
 from leaderboard.api import nothing
 from leaderboard.scoring import KEPT, ROOT, Board, Confines, Say
 from leaderboard.store import Store
@@ -75,8 +74,9 @@ class Worker(threading.Thread):
         while not self._ended:
             try:
                 self._pass()
-            except (InputError, OSError) as error:
-                self.say(f"worker: {error}")
+            # The thread outlives whatever a disk or the Hub may do.
+            except Exception as error:  # noqa: BLE001
+                self.say(f"worker: {type(error).__name__}: {error}")
             self._wake.wait(PATIENCE)
             self._wake.clear()
 

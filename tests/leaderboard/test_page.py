@@ -190,9 +190,9 @@ def test_every_figure_of_an_entry_can_be_read():
     (head, row, axes, by_axis, domains, by_domain) = Reader(render([entry(1)])).rows
     told = dict(zip(head, row, strict=True))
     assert told["MFS"] == "0.500.40 to 0.60" and told["coverage"] == "0.600.50 to 0.70"
-    assert told["certificate"] == "risk at most 0.25 in 3 of 4, from confidence 0.30"
+    assert told["certificate"] == "3 of 4 seedsrisk at most 0.25 from confidence 0.30"
     assert told["n"] == "100200/150 pairs, 4 seeds" and told["place"] == "1"
-    assert told["reads"] == "black box: text"
+    assert told["reads"] == "black boxtext"
     titles = ",".join(title.strip() for title in axes + domains)
     domain_titles = "detector,IVR maths,AS maths,IVR words,AS words"
     assert titles == f"detector,IVR paraphrase,AS cue,{domain_titles}"
