@@ -32,7 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "organisms, organisms-small, or a TOML file",
     )
     build.add_argument("--out", type=Path, help="the new folder; resumes where it stopped")
-    build.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    build.add_argument(
+        "--workers",
+        type=int,
+        help="processes that each hold the models; default: one a core, or one where models "
+        "compute on a GPU or elsewhere",
+    )
     build.add_argument("--ray", metavar="local|ADDRESS", help="on Ray, with --workers actors")
     build.add_argument("--shard", metavar="I/N", help="make only this machine's chunks")
     build.add_argument(
@@ -125,11 +130,15 @@ def _build(options: argparse.Namespace) -> int:
     from builders.board import build_board
     from builders.stages import build, build_shard
     from builders.weights import load_models
+    from faithshift_data.measure.local_model import need_device
 
     if preset.api_models:
         hosted = ", ".join(preset.api_models)
         print(f"note: not built here, as they show no states: {hosted}", file=sys.stderr)
-    models, workers = load_models(preset.models), max(1, options.workers)
+    if options.ray is None:
+        need_device(preset.reader_device)
+    models = load_models(preset.models)
+    workers = _workers(options, preset.engine, preset.reader_device)
     if salt is not None:
         made = {"salt": salt, "workers": workers, "shard": shard}
         print(build_board(preset, models, options.out, **made))
@@ -154,7 +163,7 @@ def _build_agreement(options: argparse.Namespace) -> int:
         raise ValueError("--out: expected a folder, got nothing")
     from builders.agreement.answering import answer_all
 
-    print(answer_all(preset, options.out, workers=max(1, options.workers)))
+    print(answer_all(preset, options.out, workers=_workers(options, preset.engine)))
     return 0
 
 
@@ -170,8 +179,15 @@ def _build_organisms(options: argparse.Namespace) -> int:
         return 0
     if options.out is None:
         raise ValueError("--out: expected a folder, got nothing")
-    print(build(preset, options.out, workers=max(1, options.workers), models=options.models))
+    print(build(preset, options.out, workers=_workers(options), models=options.models))
     return 0
+
+
+def _workers(options: argparse.Namespace, engine: str = "transformers", device: str = "cpu") -> int:
+    """Processes; several of them would each want all of a GPU."""
+    here = engine == "transformers" and device == "cpu"
+    usual = (os.cpu_count() or 1) if here else 1
+    return max(1, usual if options.workers is None else options.workers)
 
 
 def _merge(options: argparse.Namespace) -> int:

@@ -38,9 +38,9 @@ class Model:
     @cached_property
     def reader(self) -> TransformersEngine:
         """Reads traces and answers from them, where rounding would decide near-tied answers."""
-        return TransformersEngine(
-            self.weights.path, dtype=self.preset.reader_dtype, attention="eager"
-        )
+        preset = self.preset
+        about = {"dtype": preset.reader_dtype, "device": preset.reader_device}
+        return TransformersEngine(self.weights.path, attention="eager", **about)
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -51,10 +51,11 @@ class Model:
         self, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling
     ) -> list[Completion]:
         """Let the writer continue prompts; what the reader will read of them is read once."""
-        alike = self.preset.writer_dtype == self.preset.reader_dtype
-        if alike and isinstance(self.writer, TransformersEngine):
-            return self.writer.complete(prompts, seeds, sampling, known=self.prompts)
-        return self.writer.complete(prompts, seeds, sampling)
+        preset, writer = self.preset, self.writer
+        reads = (preset.reader_dtype, preset.reader_device)
+        if isinstance(writer, TransformersEngine) and (writer.dtype, writer.device) == reads:
+            return writer.complete(prompts, seeds, sampling, known=self.prompts)
+        return writer.complete(prompts, seeds, sampling)
 
     def forget(self) -> None:
         """Read every prompt anew, so that a chunk's bytes do not hang on the one before it."""

@@ -81,9 +81,11 @@ def environment(
     for maker in makers:
         if maker not in distinct:
             distinct.append(maker)
+    device = preset.reader_device
     return {
         "writer_dtype": preset.writer_dtype,
         "reader_dtype": preset.reader_dtype,
+        **({} if device == "cpu" else {"reader_device": device}),
         "machines": sorted(distinct, key=str),
         "weights": {weights.model_id: dict(weights.files) for weights in models},
     }

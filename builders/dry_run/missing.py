@@ -21,8 +21,8 @@ PACKAGES = {
 def lacking(preset: Preset) -> Iterator[str]:
     """One line for each model, program or device that is not here."""
     yield from model_faults(preset.models)
-    yield from place_faults(preset.engine)
-    if preset.engine == "vllm":
+    yield from place_faults(preset.engine, preset.reader_device)
+    if preset.engine == "vllm" and preset.reader_device == "cpu":
         yield "reader: it reads on the processor, while the hours of reading are those of a GPU"
     axes = used(preset.without, second=False, language=preset.language)
     for language in sorted({axis.language for axis in axes.values()} - {"en"}):
@@ -43,12 +43,12 @@ def model_faults(names: Iterable[str]) -> Iterator[str]:
             yield f"models: {error}"
 
 
-def place_faults(engine: str) -> Iterator[str]:
-    """What the engine needs of this place and does not find."""
+def place_faults(engine: str, device: str = "cpu") -> Iterator[str]:
+    """What the engine, and a reader on a device, need of this place and do not find."""
     package, extra = PACKAGES[engine]
     if importlib.util.find_spec(package) is None:
         yield f"engine: {engine} is not installed (pip install 'faithshift[{extra}]')"
-    if engine == "vllm" and not _gpu():
+    if (engine == "vllm" or device != "cpu") and not _gpu():
         yield "device: no GPU here, which the hours are for"
 
 

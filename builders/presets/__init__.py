@@ -61,6 +61,7 @@ class Preset:
         max_tokens, temperature, top_p: sampling of the reasoning.
         writer_dtype: arithmetic in which the reasoning is written.
         reader_dtype: arithmetic in which it is read: forced answers and descriptors.
+        reader_device: where it is read, such as ``cpu`` or ``cuda``.
         screen_chunk, build_chunk: items a chunk; a result does not depend on the workers.
         sources: where items come from; none for those that this project generates.
         items_sha256: what the list of drawn items must hash to; empty while it is not frozen.
@@ -102,6 +103,7 @@ class Preset:
     all_write: bool = False
     api_models: tuple[str, ...] = ()
     engine: str = "transformers"
+    reader_device: str = "cpu"
     engine_options: dict[str, Any] = field(default_factory=dict)
     language: str = "es"
 
@@ -128,6 +130,8 @@ class Preset:
         ):
             value = getattr(self, name)
             _expect(name, value, f"one of {', '.join(allowed)}", value in allowed)
+        placed = re.fullmatch(r"cpu|cuda(:\d+)?", self.reader_device)
+        _expect("reader_device", self.reader_device, "cpu, cuda or cuda:N", bool(placed))
         _expect("tune_share", self.tune_share, "0 to 1", 0 <= self.tune_share <= 1)
         _expect("top_p", self.top_p, "above 0, at most 1", 0 < self.top_p <= 1)
         _expect("temperature", self.temperature, "at least 0", 0 <= self.temperature < 100)

@@ -56,6 +56,7 @@ def measure(
         typer.Option(help="What attention logits are divided by; how far verdicts hang on it."),
     ] = 1.0,
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N, for transformers.")] = "cpu",
     limit: Annotated[int | None, typer.Option(help="Measure so many traces at most.")] = None,
     max_tokens: Annotated[int, typer.Option(help="Longest reply, with --generate.")] = 1024,
     as_json: Json = False,
@@ -77,6 +78,7 @@ def measure(
         url=url,
         tokenizer=tokenizer,
         attention_temperature=attention_temperature,
+        device=device,
     )
     if probe or folder is None:
         return _probe(loaded, as_json)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from faithshift_data.atomic import canonical_json, json_sha256, write_bytes, write_text
 from faithshift_data.errors import InputError
+from faithshift_data.measure.local_model import need_device
 
 if TYPE_CHECKING:
     from faithshift_bench.explain.inputs import Differentiable
@@ -224,11 +225,7 @@ def check_device(detector: Detector, device: str) -> None:
         message = f"{detector.name} does not run there"
         expected = " or ".join(detector.devices)
         raise InputError(message, field="device", expected=expected, got=device)
-    if kind == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise InputError("no such device here", field="device", expected="cpu", got=device)
+    need_device(device)
 
 
 def need_torch(detector: str) -> None:

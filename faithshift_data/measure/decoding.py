@@ -57,6 +57,7 @@ def forward(
     position: torch.Tensor,
 ) -> Rows:
     """Pass over the new tokens (n, t) of rows whose cache holds what stands before them."""
+    input_ids, mask, position = (each.to(engine.device) for each in (input_ids, mask, position))
     output = engine.model(
         input_ids=input_ids,
         attention_mask=mask,
@@ -96,7 +97,7 @@ def decode(
     ]
     prompts = prompts or [""] * bounds[-1]
     new: list[list[int]] = [[] for _ in prompts]
-    uniform = _uniform(seeds, sampling, len(new))
+    uniform = _uniform(seeds, sampling, len(new)).to(engine.device)
     for step in range(sampling.max_tokens):
         left = []
         for numbers, rows in running:

@@ -70,6 +70,7 @@ class LocalModel(NamedModel):
         revision: ``sha256:`` and a digest over all files that it computes with.
         family: its ``model_type``.
         attention_temperature: what its attention logits are divided by.
+        device: where it computes, such as ``cpu`` or ``cuda:1``.
     """
 
     path: Path
@@ -78,16 +79,21 @@ class LocalModel(NamedModel):
     revision: str
     family: str
     attention_temperature: float = 1.0
+    device: str = "cpu"
 
     @classmethod
     def open(
-        cls, path: str | Path, dtype: str = "float32", attention_temperature: float = 1.0
+        cls,
+        path: str | Path,
+        dtype: str = "float32",
+        attention_temperature: float = 1.0,
+        device: str = "cpu",
     ) -> LocalModel:
         """Identify the model of a folder; its weights are hashed, not loaded.
 
         Raises:
-            InputError: no such folder, none with a model in it, an unknown dtype, or a temperature
-                that is not above 0.
+            InputError: no such folder, none with a model in it, an unknown dtype, a temperature
+                that is not above 0, or a device that is not here.
         """
         path = Path(path)
         if not 0 < attention_temperature < math.inf:
@@ -106,8 +112,9 @@ class LocalModel(NamedModel):
         except (OSError, ValueError, KeyError, TypeError):
             expected = "config.json with model_type"
             raise InputError("no model", file=path, field="--model", expected=expected) from None
+        need_device(device)
         name, revision = path.resolve().name, revision_of(model_files(path))
-        return cls(path, dtype, name, revision, family, attention_temperature)
+        return cls(path, dtype, name, revision, family, attention_temperature, device)
 
     @cached_property
     def engine(self) -> TransformersEngine:
@@ -126,6 +133,7 @@ class LocalModel(NamedModel):
                 batch_size=BATCH,
                 attention="eager",
                 attention_temperature=self.attention_temperature,
+                device=self.device,
             )
         except Exception as error:  # noqa: BLE001 - whatever a folder's content provokes
             message = f"cannot be loaded: {reason_of(error)}"
@@ -142,7 +150,7 @@ class LocalModel(NamedModel):
         how: dict[str, Any] = {"dtype": self.dtype, "attention": "eager"}
         if self.attention_temperature != 1:
             how["attention_temperature"] = self.attention_temperature
-        return how
+        return how if self.device == "cpu" else {**how, "device": self.device}
 
     def fits(self, text: str, room: int) -> bool:
         """Whether a text and so many tokens after it are within what the model reads."""
@@ -177,6 +185,23 @@ def model_files(path: Path) -> dict[str, str]:
 def revision_of(files: Mapping[str, str]) -> str:
     """``sha256:`` and a digest over what ``model_files`` gives."""
     return f"sha256:{json_sha256(files)}"
+
+
+def need_device(device: str) -> None:
+    """Refuse a device that a model cannot compute on, or that is not here.
+
+    Raises:
+        InputError: naming what there is.
+    """
+    kind, _, number = device.partition(":")
+    if kind not in ("cpu", "cuda") or (":" in device and not number.isdecimal()):
+        raise InputError("unknown", field="device", expected="cpu, cuda or cuda:N", got=device)
+    if kind == "cuda":
+        need_packages()
+        import torch
+
+        if int(number or 0) >= torch.cuda.device_count():
+            raise InputError("no such device here", field="device", expected="cpu", got=device)
 
 
 def need_packages() -> None:

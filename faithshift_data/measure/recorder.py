@@ -66,8 +66,9 @@ class Recorder:
         self.n = len(self.ids) - self.first
         query = torch.arange(self.first, len(self.ids))[:, None]
         key = torch.arange(len(self.ids))[None, :]
-        self.near = ((key > query - WINDOW) & (key <= query) & (key > 0)).float()
-        self.blocks = torch.from_numpy(spans.blocks)
+        near = ((key > query - WINDOW) & (key <= query) & (key > 0)).float()
+        self.near = near.to(rows.device)
+        self.blocks = torch.from_numpy(spans.blocks).to(rows.device)
         self.previous: torch.Tensor | None = None
         self.parts: dict[str, list[torch.Tensor]] = {
             name: [] for name in ("velocity", "drift", "norm", "lens", "profile")
@@ -104,8 +105,9 @@ class Recorder:
         self.previous = None
         final = final[-self.n :].float()
         lens = (final @ self.rows) / final.norm(dim=-1, keepdim=True)
-        stacked = {name: torch.stack(each).numpy() for name, each in self.parts.items()}
-        return Trajectory(**stacked, final_lens=lens.numpy(), state=final.mean(dim=0).numpy())
+        stacked = {name: torch.stack(each).cpu().numpy() for name, each in self.parts.items()}
+        ends = {"final_lens": lens, "state": final.mean(dim=0)}
+        return Trajectory(**stacked, **{name: each.cpu().numpy() for name, each in ends.items()})
 
     def _add(self, **values: torch.Tensor) -> None:
         for name, value in values.items():
@@ -155,6 +157,7 @@ def teacher_force(
         for row, (place, each) in enumerate(zip(places, recorders, strict=True)):
             each.see_attention(weights[row, :, place, place])
 
+    input_ids, mask, position = (each.to(engine.device) for each in (input_ids, mask, position))
     parts = anatomy(engine.model)
     given: dict[str, Any] = {"attention_mask": mask, "position_ids": position} if any(gaps) else {}
     if start and (keep := min(start.shared(recorders[0].ids), recorders[0].first)):

@@ -25,8 +25,8 @@ class Rollout:
 
     def see(self, weights: torch.Tensor) -> None:
         """Take the next layer's attention weights (heads, T, T), whose rows add up to 1."""
-        taken = weights.mean(dim=0, dtype=torch.float32) @ self._held
-        self._held = (taken + self._held) / 2
+        held = self._held.to(weights.device)
+        self._held = (weights.mean(dim=0, dtype=torch.float32) @ held + held) / 2
 
     def shares(self) -> np.ndarray:
         """How the last token's rollout divides over the blocks, (k,), adding up to 1.
@@ -35,4 +35,4 @@ class Rollout:
         is always something left, since the last token keeps a share of itself.
         """
         last = self._held[-1]
-        return (last / last.sum()).numpy()
+        return (last / last.sum()).cpu().numpy()

@@ -66,8 +66,10 @@ class Reading:
         if self.logits is None:
             raise ValueError("a reading without logits cannot be continued")
         length = len(self.ids)
-        mask = torch.ones((1, length), dtype=torch.long)
-        return Rows(self.upto(length), mask, torch.tensor([[length - 1]]), self.logits)
+        device = self.logits.device
+        mask = torch.ones((1, length), dtype=torch.long, device=device)
+        place = torch.tensor([[length - 1]], device=device)
+        return Rows(self.upto(length), mask, place, self.logits)
 
 
 @torch.inference_mode()
@@ -76,7 +78,7 @@ def read(engine: TransformersEngine, text: str, start: Reading | None = None) ->
     ids = engine.ids(text)
     keep = start.shared(ids) if start else 0
     cache = start.upto(keep) if start and keep else None
-    new = torch.tensor([ids[keep:]])
+    new = torch.tensor([ids[keep:]], device=engine.device)
     base = engine.model.base_model
     output = base(input_ids=new, use_cache=True, **caches.given(base, cache))
     return Reading(ids, caches.taken(output))

@@ -84,6 +84,7 @@ def open_model(
     url: str | None = None,
     tokenizer: Path | None = None,
     attention_temperature: float = 1.0,
+    device: str = "cpu",
 ) -> LocalModel | TextModel:
     """The model that an engine's name and a model's name stand for.
 
@@ -94,21 +95,26 @@ def open_model(
         url: of the endpoint; for ``openai`` alone.
         tokenizer: a folder with the tokenizer of the model at the endpoint.
         attention_temperature: for ``transformers`` alone.
+        device: for ``transformers`` alone.
 
     Raises:
         InputError: an unknown engine, an option that is not the engine's, or no such model.
     """
     if engine not in ENGINES:
         raise InputError("unknown", field="--engine", expected=", ".join(ENGINES), got=engine)
-    if engine != "transformers" and attention_temperature != 1:
-        raise InputError(f"engine {engine} has no such option", field="--attention-temperature")
+    for name, given in (
+        ("--attention-temperature", attention_temperature != 1),
+        ("--device", device != "cpu"),
+    ):
+        if engine != "transformers" and given:
+            raise InputError(f"engine {engine} has no such option", field=name)
     if engine == "openai":
         served = make_engine("openai", model, base_url=url, tokenizer=tokenizer)
         return TextModel(served, model, None, None, None, served.facts()["endpoint"])
     for name, value in (("--url", url), ("--tokenizer", tokenizer)):
         if value is not None:
             raise InputError(f"engine {engine} has no such option", field=name)
-    local = LocalModel.open(model, dtype, attention_temperature)
+    local = LocalModel.open(model, dtype, attention_temperature, device)
     if engine == "transformers":
         return local
     made: Any = make_engine(engine, local.path, dtype=dtype)

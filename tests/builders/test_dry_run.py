@@ -83,7 +83,8 @@ def test_the_counts_of_a_preset(name: str, items: int, models: int) -> None:
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("builders.translate._engine", real_engine)
-    lines = list(dry_run(load_preset("paper-8")))
+    preset = load_preset("paper-8")
+    lines = list(dry_run(preset))
     named = "\n".join(lines[lines.index("missing:") :])
     for said in (
         "sources: openai/gsm8k: cannot be read: no network",
@@ -91,9 +92,11 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "device: no GPU here",
         "language axis: nothing translates into tr: Helsinki-NLP/opus-mt-tc-big-en-tr: not in",
         "api_models: an endpoint and a key",
-        "reader: it reads on the processor",
     ):
         assert said in named
+    slow = "reader: it reads on the processor"
+    assert slow not in named
+    assert any(slow in line for line in missing.lacking(replace(preset, reader_device="cpu")))
     assert any("this question is a generated one" in line for line in lines)
 
 

@@ -68,6 +68,7 @@ def test_a_written_preset_comes_back(tmp_path: Path) -> None:
         ("shares", {"train": "x", "validation": 0, "test": 0}, "shares: expected"),
         ("keep_per_domain", 10**6, "keep_per_domain: expected at most candidates_per_domain"),
         ("engine", "tgi", "engine: expected one of transformers, vllm, openai"),
+        ("reader_device", "gpu", "reader_device: expected cpu, cuda or cuda:N, got 'gpu'"),
         ("engine_options", {"a": [1]}, "engine_options: expected a flat table"),
         ("language", "de", "language: expected one of es, tr"),
         ("models", ["Qwen/Qwen3-1.7B@main"], "models: expected ORG/NAME@COMMIT with 40 hex digits"),
@@ -108,9 +109,8 @@ def test_no_toml_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_new_field_counts_as_part_of_what_models_say_unless_listed() -> None:
-    preset = replace(
-        load_preset("twelve"), engine="vllm", engine_options={"context": 4096}, language="tr"
-    )
+    changes = {"engine": "vllm", "engine_options": {"context": 4096}, "reader_device": "cuda"}
+    preset = replace(load_preset("twelve"), **changes, language="tr")
     around = {field.name for field in fields(Preset)} - set(preset.generation())
     assert around == {
         "name",

@@ -187,6 +187,7 @@ def test_a_trace_without_all_its_texts_has_the_reason() -> None:
     [
         ({"engine": "tgi"}, "--engine: unknown"),
         ({"url": "http://127.0.0.1:9/v1"}, "--url: engine transformers has no such option"),
+        ({"engine": "openai", "device": "cuda"}, "--device: engine openai has no such option"),
         ({"engine": "openai", "url": "ftp://x"}, "--url: not an address"),
     ],
 )

@@ -15,6 +15,7 @@ from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.stopping import cut
 from faithshift_data.measure.engines.tokens import Tokenized
+from faithshift_data.measure.local_model import need_device
 
 if TYPE_CHECKING:
     from faithshift_data.measure.shared_prefix import Prompts
@@ -32,6 +33,7 @@ class TransformersEngine(Tokenized):
         batch_size: rows a forward pass.
         attention: ``sdpa``, or ``eager`` where attention weights are read.
         attention_temperature: what attention logits are divided by; 1 is the model as it is.
+        device: where it computes, such as ``cpu`` or ``cuda:1``.
     """
 
     name = "transformers"
@@ -46,13 +48,16 @@ class TransformersEngine(Tokenized):
         batch_size: int = 32,
         attention: str = "sdpa",
         attention_temperature: float = 1.0,
+        device: str = "cpu",
     ) -> None:
         """Load tokenizer and weights from the folder; nothing is fetched.
 
         Raises:
+            InputError: a device that is not here.
             ValueError: the folder lacks weights that its configuration asks for, its tokenizer
                 has no token to pad with, or its attention cannot have another temperature.
         """
+        need_device(device)
         self.tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token_id is None:
@@ -71,17 +76,19 @@ class TransformersEngine(Tokenized):
             raise ValueError(f"{len(missing)} weights are missing, such as {missing[0]}")
         if attention_temperature != 1:
             set_attention_temperature(loaded, attention_temperature)
-        self.model: Any = loaded.eval()
+        self.model: Any = loaded.eval().to(device)
         self.batch_size = batch_size
         self.ends = _ends(self.tokenizer, loaded.generation_config)
         # A folder's own sampling, such as a penalty for repetition, is not what was asked for.
         loaded.generation_config = GenerationConfig(eos_token_id=sorted(self.ends) or None)
-        self.dtype, self.attention = dtype, attention
+        self.dtype, self.attention, self.device = dtype, attention, device
         self.attention_temperature = attention_temperature
 
     def facts(self) -> dict[str, Any]:
-        """Arithmetic and attention."""
+        """Arithmetic and attention; device and temperature where they are not the usual ones."""
         facts = {"engine": self.name, "dtype": self.dtype, "attention": self.attention}
+        if self.device != "cpu":
+            facts["device"] = self.device
         if self.attention_temperature == 1:
             return facts
         return {**facts, "attention_temperature": self.attention_temperature}
