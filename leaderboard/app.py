@@ -88,7 +88,7 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
         table = gr.Radio([], label="Table", scale=3)
         words = gr.Textbox("", label="Search", placeholder="name, revision, trained on", scale=2)
         access = gr.Radio(ACCESS, value=ACCESS[0], label="Access", scale=2)
-    about = gr.HTML()
+    about = gr.HTML(elem_classes="text")
     rows = gr.Dataframe(elem_id="board", **_grid(COLUMNS))
     with gr.Row():
         plots = [gr.HTML(elem_classes="plot") for _ in PLOTS]
@@ -150,7 +150,7 @@ def _submit(desk: Desk, login: bool) -> None:
                 looked = gr.Button("Check")
                 taken = gr.Button("Submit", variant="primary")
             outcome = gr.HTML(elem_id="outcome")
-        card = gr.Textbox(CARD, label="Detector card (TOML)", lines=16, elem_id="card")
+        card = gr.Textbox(CARD, label="Detector card (TOML)", lines=20, elem_id="card")
 
     def look(path: str | None, text: str, meant: bool) -> str:
         try:

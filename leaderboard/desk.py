@@ -19,15 +19,15 @@ from leaderboard.scoring import Board, Confines, check
 from leaderboard.store import Store
 
 CARD = """\
-name = ""                 # of the detector
-revision = ""             # a tag, commit or date
-reads = ["text"]          # text, interventions, descriptors, states
-training_data = []        # what it was fitted to
-contact = ""              # e-mail or https address; not shown
-url = ""                  # paper or code, may stay empty
+name = ""           # of the detector
+revision = ""       # a tag, commit or date
+reads = ["text"]    # and interventions, descriptors, states
+training_data = []  # what it was fitted to
+contact = ""        # e-mail or https; not shown
+url = ""            # paper or code, may stay empty
 
 [declares]
-""" + "\n".join(f"{name} = false  # {meaning}" for name, meaning in DECLARATIONS.items())
+""" + "\n".join(f"# {meaning}\n{name} = false" for name, meaning in DECLARATIONS.items())
 
 
 @dataclass(frozen=True)

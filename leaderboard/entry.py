@@ -13,15 +13,14 @@ from faithshift_bench.board import uncertified
 from faithshift_bench.report import REPORT_VERSION, Report
 from faithshift_bench.submission import Package, Validated
 from leaderboard.breakdown import COVERAGES
-from leaderboard.limits import DECIMALS, bits_told
+from leaderboard.limits import DECIMALS, PART_DECIMALS, bits_told
 
 VERSION = 2
 FULL = ("ivr", "as", "hm")
 CERTIFIED = ("mfs", "coverage", "ivr", "as")
 # Each with two ends of an interval; and the threshold, whether there is one, in how many seeds.
 FIGURES = 3 * (len(FULL) + len(CERTIFIED)) + 3 + len(COVERAGES)
-# Axes and domains are parts of the data, with fewer pairs behind a figure.
-OPEN_DECIMALS, PART_DECIMALS = 6, 1
+OPEN_DECIMALS = 6
 SECRET = "nothing certified"
 
 

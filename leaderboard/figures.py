@@ -160,10 +160,13 @@ def _meet(a: Box, b: Box) -> bool:
 
 
 def _legend(names: Sequence[tuple[str, int]]) -> str:
-    parts = []
+    parts, longest = [], max((len(name) for name, _ in names), default=0)
     for row, (name, number) in enumerate(names):
         # At the lower right: risk grows with coverage, so that curves leave it free.
-        x, y = WIDTH - RIGHT - 190, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1 - row)
+        x, y = (
+            WIDTH - RIGHT - 28 - 6.6 * longest,
+            HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1 - row),
+        )
         kind = f"fig-curve fig-{number % COLOURS}"
         parts.append(_line([(x, y - 4), (x + 18, y - 4)], kind))
         parts.append(f'<text class="fig-name" x="{x + 25}" y="{y}">{escape(name)}</text>')

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from faithshift_data.errors import InputError
 
-# Decimals of a figure that rests on hidden labels.
-DECIMALS = 2
+# Decimals of a figure that rests on hidden labels; by axis or domain it has fewer pairs behind it.
+DECIMALS, PART_DECIMALS = 2, 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from faithshift_bench.submission.card import DECLARATIONS, WHITE_BOX
-from leaderboard.limits import Limits, fitting_gain
+from leaderboard.limits import PART_DECIMALS, Limits, fitting_gain
 from leaderboard.ranking import Entry, Row, Table
 
 TITLES = {
@@ -97,7 +97,7 @@ def parts(table: Table, part: str) -> tuple[list[Column], list[list[Cell]]]:
     if not titles:
         return [], []
     rows = [
-        [named(row.entry), *(_rate(rates.get(title)) for title in titles)]
+        [named(row.entry), *(_rate(rates.get(title), _decimals(row.entry)) for title in titles)]
         for row, rates in zip(table.rows, found, strict=True)
     ]
     return [NAME, *(Column(f"{RATES[rate]} {name}", True) for rate, name in titles)], rows
@@ -172,8 +172,13 @@ def _text(text: str) -> Cell:
     return Cell(text, text)
 
 
-def _rate(value: float | None) -> Cell:
-    return Cell("-", "") if value is None else Cell(f"{value:.2f}", value)
+def _decimals(entry: Entry) -> int:
+    """Of a figure by axis or domain: no more than it has on hidden labels."""
+    return PART_DECIMALS if entry["data"]["hidden"] else 2
+
+
+def _rate(value: float | None, decimals: int = 2) -> Cell:
+    return Cell("-", "") if value is None else Cell(f"{value:.{decimals}f}", value)
 
 
 def _figure(point: dict[str, Any], name: str) -> Cell:

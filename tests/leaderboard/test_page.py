@@ -198,7 +198,7 @@ def test_every_figure_of_an_entry_can_be_read():
     assert titles == f"detector,IVR paraphrase,AS cue,{domain_titles}"
     # What follows a table is read into its last cell.
     figures = [text.split()[0] for text in by_axis + by_domain]
-    assert figures == ["detector", "0.20", "-", "detector", "0.30", "0.60", "-", "0.80"]
+    assert figures == ["detector", "0.2", "-", "detector", "0.3", "0.6", "-", "0.8"]
 
 
 def test_undefined_is_a_dash_and_missing_controls_are_said():
