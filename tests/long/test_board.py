@@ -121,7 +121,7 @@ def test_a_thousand_entries_are_a_page_within_seconds(tmp_path):
     entries = [entry(k, mfs=k / 1000, span=(k / 1000, k / 1000 + 0.05)) for k in range(1000)]
     start_ = time.process_time()
     page = render(entries)
-    assert page.count("<tr") == 1001 and board_csv(entries).count("\n") == 1001
+    assert page.count("<tr") == 3 * 1001 and board_csv(entries).count("\n") == 1001
     assert time.process_time() - start_ < 10
 
 
