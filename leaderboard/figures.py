@@ -11,7 +11,8 @@ from leaderboard.ranking import Row
 
 WIDTH, HEIGHT = 560, 400
 LEFT, RIGHT, TOP, BOTTOM = 52, 16, 16, 46
-LABELS, CURVES, COLOURS = 12, 6, 6
+# Names beside bubbles; curves with a colour of their own.
+LABELS, CURVES = 12, 6
 LARGEST, SMALLEST = 16.0, 4.0
 Place = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -28,8 +29,8 @@ def sensitivity_plot(rows: Sequence[Row]) -> str:
         return ""
     most = max(max(_full(row, "ivr"), _full(row, "as")) for row in found)
     top = min(1.0, math.ceil((most + 0.05) * 5) / 5)
-    place = _frame(0.0, top, top)
-    parts = [_axes(place, (0.0, top), top, "IVR (lower is better)", "AS (higher is better)")]
+    place = _frame(top, top)
+    parts = [_axes(place, top, top, "IVR (lower is better)", "AS (higher is better)")]
     parts.append(_line([place(0, 0), place(top, top)], "fig-guide"))
     bubbles = {
         row.entry["id"]: (*place(_full(row, "ivr"), _full(row, "as")), _radius(row))
@@ -61,14 +62,14 @@ def risk_plot(rows: Sequence[Row]) -> str:
     alpha = found[0].entry["settings"]["alpha"]
     most = max([alpha, *(r for row in found for r in row.entry["risk"] if r is not None)])
     top = min(1.0, math.ceil((most + 0.02) * 10) / 10)
-    place = _frame(0.0, 1.0, top)
-    parts = [_axes(place, (0.0, 1.0), top, "coverage", "risk (lower is better)")]
+    place = _frame(1.0, top)
+    parts = [_axes(place, 1.0, top, "coverage", "risk (lower is better)")]
     parts.append(_line([place(0, alpha), place(1, alpha)], "fig-target"))
     ranked = [row for row in found if not row.entry["control"]]
     coloured = {row.entry["id"]: k for k, row in enumerate(ranked[:CURVES])}
     for row in reversed(found):
         number = coloured.get(row.entry["id"])
-        kind = "fig-other" if number is None else f"fig-curve fig-{number % COLOURS}"
+        kind = "fig-other" if number is None else f"fig-curve fig-{number}"
         points = zip(COVERAGES, row.entry["risk"], strict=True)
         shown = [place(coverage, risk) for coverage, risk in points if risk is not None]
         parts.append(_line(shown, kind, _short(row)))
@@ -97,24 +98,24 @@ def _tip(row: Row) -> str:
     return f"{_short(row)}: IVR {ivr:.2f}, AS {sensitivity:.2f}, coverage {told}"
 
 
-def _frame(low: float, high: float, top: float) -> Callable[[float, float], Place]:
+def _frame(right: float, top: float) -> Callable[[float, float], Place]:
     across, up = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
     def place(x: float, y: float) -> Place:
-        return LEFT + across * (x - low) / (high - low), HEIGHT - BOTTOM - up * y / top
+        return LEFT + across * x / right, HEIGHT - BOTTOM - up * y / top
 
     return place
 
 
 def _axes(
-    place: Callable[[float, float], Place], span: Place, top: float, x_title: str, y_title: str
+    place: Callable[[float, float], Place], end: float, top: float, x_title: str, y_title: str
 ) -> str:
     parts = []
     for value in _ticks(top):
-        (left, y), (right, _) = place(span[0], value), place(span[1], value)
+        (left, y), (right, _) = place(0, value), place(end, value)
         parts.append(_line([(left, y), (right, y)], "fig-grid"))
         parts.append(f'<text x="{left - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
-    for value in _ticks(span[1]):
+    for value in _ticks(end):
         x, y = place(value, 0)
         parts.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{value:g}</text>')
     middle, base = LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 8
@@ -167,7 +168,7 @@ def _legend(names: Sequence[tuple[str, int]]) -> str:
             WIDTH - RIGHT - 28 - 6.6 * longest,
             HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1 - row),
         )
-        kind = f"fig-curve fig-{number % COLOURS}"
+        kind = f"fig-curve fig-{number}"
         parts.append(_line([(x, y - 4), (x + 18, y - 4)], kind))
         parts.append(f'<text class="fig-name" x="{x + 25}" y="{y}">{escape(name)}</text>')
     return "".join(parts)

@@ -176,6 +176,12 @@ def first_cells(page) -> list[str]:
     return [text.split("\n")[0] for text in cells]
 
 
+def upload(page, file: Path) -> None:
+    with page.expect_response(re.compile("/gradio_api/upload")):
+        page.locator("#scores input[type=file]").set_input_files(file)
+    page.locator("#scores .file-preview").wait_for()
+
+
 def until(check, seconds: float = PATIENCE):
     """What ``check`` gives, once it gives something."""
     end = time.monotonic() + seconds
@@ -219,14 +225,12 @@ def test_a_persons_path(board, page, tmp_path):
     page.get_by_role("tab", name="Submit").click()
     said = page.locator("#outcome p")
     page.locator("#card textarea").fill(CARD.replace("mine", "newcomer <i>"))
-    page.locator("#scores input[type=file]").set_input_files(bad)
-    page.get_by_text("bad.csv").first.wait_for()
+    upload(page, bad)
     page.get_by_role("button", name="Check").click()
     said.filter(has_text="field score").wait_for()
     assert re.search(r"row \d+, field score: bad value .*got 2", said.inner_text())
-    page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
-    page.locator("#scores input[type=file]").set_input_files(good)
-    page.get_by_text("good.csv").first.wait_for()
+    page.locator("#scores").get_by_label("Clear").first.click()
+    upload(page, good)
     page.get_by_role("button", name="Submit").click()
     said.filter(has_text="Received: waiting").wait_for()
     (name,) = board.store.submissions()
