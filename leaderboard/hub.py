@@ -39,6 +39,9 @@ class HubCopy:
         """
         patterns = [f"{part}/*" for part in PARTS]
         _download(self.repository, allow_patterns=patterns, local_dir=self.store.folder)
+        for name in _listed(self.repository):
+            if name.split("/")[0] in PARTS and not (self.store.folder / name).exists():
+                raise InputError("was not fetched whole", file=self.repository, field=name)
 
     def push(self) -> None:
         """Commit what the store holds and the repository does not; returns once it is there.
@@ -50,22 +53,26 @@ class HubCopy:
         """
         from huggingface_hub import CommitOperationAdd, HfApi
 
-        api, place = HfApi(), {"repo_id": self.repository, "repo_type": "dataset"}
         with self._lock:
+            if self._there is None:
+                self._there = _listed(self.repository)
+            files = {name: path for name, path in self._files() if name not in self._there}
+            if not files:
+                return
+            additions = [CommitOperationAdd(name, path) for name, path in files.items()]
             try:
-                if self._there is None:
-                    self._there = set(api.list_repo_files(**place))
-                files = {name: path for name, path in self._files() if name not in self._there}
-                if files:
-                    additions = [CommitOperationAdd(name, path) for name, path in files.items()]
-                    title = f"{len(files)} files of the board"
-                    api.create_commit(operations=additions, commit_message=title, **place)
-                    self._there |= set(files)
+                HfApi().create_commit(
+                    self.repository,
+                    additions,
+                    commit_message=f"{len(files)} files of the board",
+                    repo_type="dataset",
+                )
             # The client's errors share no base class, and quote requests.
             except Exception as error:  # noqa: BLE001
                 # Perhaps it arrived and only the answer did not: look again.
                 self._there = None
                 raise _refused("committed", self.repository, error) from None
+            self._there |= set(files)
 
     def _files(self) -> Iterator[tuple[str, Path]]:
         """Name and path of each file; what is hidden is not whole yet."""
@@ -87,14 +94,26 @@ def fetched(name: str) -> str:
     return _download(found["name"], revision=found["revision"])
 
 
-def _download(repository: str, **how: Any) -> str:
-    from huggingface_hub import snapshot_download
+def _download(repository: str, revision: str | None = None, **how: Any) -> str:
+    from huggingface_hub import HfApi, snapshot_download
 
+    place: dict[str, Any] = {"repo_id": repository, "repo_type": "dataset"}
     try:
-        return str(snapshot_download(repository, repo_type="dataset", **how))
+        # Asked first: where the Hub refuses, a download would give what lies there already.
+        commit = HfApi().repo_info(**place, revision=revision).sha
+        return str(snapshot_download(**place, revision=commit, **how))
     # The client's errors share no base class, and quote requests.
     except Exception as error:  # noqa: BLE001
         raise _refused("fetched", repository, error) from None
+
+
+def _listed(repository: str) -> set[str]:
+    from huggingface_hub import HfApi
+
+    try:
+        return set(HfApi().list_repo_files(repository, repo_type="dataset"))
+    except Exception as error:  # noqa: BLE001
+        raise _refused("listed", repository, error) from None
 
 
 def _refused(what: str, repository: str, error: Exception) -> InputError:
