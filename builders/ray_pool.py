@@ -6,7 +6,9 @@ Actors may be on other machines; work folder and models are then on a disk that 
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,17 +35,23 @@ class RayPool:
         """Nothing is started yet."""
         self._address, self._workers, self._prepare = address, max(1, workers), prepare
         self._started = self._joined = False
+        self._on_term: Any = None
 
     def __enter__(self) -> RayPool:
         """The pool itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the cluster; a local one ends with it. A Ray that ran before goes on."""
+        """Leave the cluster; a local one ends with it. A Ray that ran before goes on.
+
+        An actor is ended amid its task; what it had not finished it has not written.
+        """
         if self._joined:
             import ray
 
             ray.shutdown()
+        if self._on_term is not None:
+            signal.signal(signal.SIGTERM, self._on_term)
 
     def results(self, tasks: Sequence[Callable[[], T]]) -> Iterator[tuple[int, T]]:
         """Do tasks; one whose actor is lost is done by another.
@@ -90,6 +98,9 @@ class RayPool:
         context.enable_progress_bars = False
         # A row that is given up costs the others nothing.
         context.max_errored_blocks = -1
+        # Ray would end this process with a status of its own, and the cluster after it.
+        if threading.current_thread() is threading.main_thread():
+            self._on_term = signal.signal(signal.SIGTERM, _interrupt)
         self._started = True
 
     def _join(self, ray: Any) -> None:
@@ -108,6 +119,10 @@ class RayPool:
             reason = " ".join(str(error).split())[:200]
             raise ValueError(f"--ray: expected local or a cluster's address; {reason}") from None
         self._joined = True
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _reach(address: str) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from builders.presets import load_preset
 from builders.ray_pool import LOCAL, RETRIES, RayPool
 from builders.stages import build
 from builders.weights import load_models
+from tests.builders.test_pool import ENDLESS, alive, within
 from tests.builders.tiny import write_tiny_preset
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'faithshift[build,ray]'")
@@ -46,6 +49,39 @@ def dies(tries: Path, number: int) -> int:
             file.write("x")
         os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+@pytest.mark.parametrize("kind", ["INT", "TERM"])
+def test_an_interrupted_build_ends_soon_and_leaves_no_actor(tmp_path: Path, kind: str) -> None:
+    script = tmp_path / "endless.py"
+    script.write_text(
+        ENDLESS.replace("builders.pool import Pool", "builders.ray_pool import RayPool").replace(
+            "Pool(int(sys.argv[1]), nothing)", 'RayPool("local", 2, nothing)'
+        )
+    )
+    (pids := tmp_path / "pids").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(script), "2", str(pids)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        within(240, "tasks have begun", lambda: len(list(pids.iterdir())) == 2)
+        begun = [int(file.read_text()) for file in pids.iterdir()]
+        # As a terminal does it: every process of the group gets Ctrl-C. A scheduler tells one.
+        if kind == "INT":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.terminate()
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 130
+        assert said.endswith("interrupted; what is done is kept: run again to go on\n")
+        assert "Traceback" not in said
+    finally:
+        process.kill()
+    within(30, "no actor is left", lambda: not any(map(alive, begun)))
 
 
 def test_no_cluster_at_the_address_is_one_line() -> None:
