@@ -115,7 +115,7 @@ class RayPool:
                 log_to_driver=False,
                 logging_level="error",
             )
-        except (OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - a node that does not start raises no more than that
             reason = " ".join(str(error).split())[:200]
             raise ValueError(f"--ray: expected local or a cluster's address; {reason}") from None
         self._joined = True
