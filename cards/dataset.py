@@ -190,7 +190,6 @@ def _missing(screening: Mapping[str, Any]) -> list[Cells]:
     return [
         (condition, reason, count)
         for condition, reasons in sorted(found.items())
-        if isinstance(reasons, Mapping)
         for reason, count in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
 

@@ -48,8 +48,6 @@ def folder(synthetic: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", fd.embedded())
 def test_embedded_cards_are_not_stale(name: str) -> None:
-    if fd.open(name).manifest.version == "0.1.0":
-        pytest.skip("made before cards were rendered from the folder")
     assert cards.stale.first_difference(fd.path(name)) is None
 
 
