@@ -125,7 +125,7 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
     told_ = {"inputs": [table, words, access], "outputs": outputs}
     private = {"api_visibility": "private", "show_progress": "hidden"}
     gr.on([page.load, tab.select, table.input, access.input], show, **told_, **private)
-    words.input(show, **told_, **private, trigger_mode="always_last")
+    words.change(show, **told_, **private, trigger_mode="always_last")
 
 
 def _submit(desk: Desk, login: bool) -> None:

@@ -138,7 +138,7 @@ def test_parameters_are_those_that_the_classes_and_the_readme_name() -> None:
         assert f"{count:,} parameters" in (found.__doc__ or "")
         assert f"| `{found.name}` | {count:,} |" in readme
         without.append(f"{count_parameters(Network(shape, 32, 0)):,}")
-    assert f"On data without scalars, such as mini, they have {' and '.join(without)}." in readme
+    assert f"On data without scalars they have {' and '.join(without)}." in readme
     assert count_parameters(Network(SMALL, 32, 4)) <= 28_400
     assert round(count_parameters(Network(FULL, 32, 4)) / 1e6, 2) == 0.63
 
