@@ -110,7 +110,7 @@ def test_every_rule_is_reached() -> None:
 def test_real_reasoning_moves(real: list[str]) -> None:
     made = [reword(text, Random(at)) for at, text in enumerate(real)]
     assert len(real) > 300
-    # One in eight is a bare answer or calculation, without a word that has another.
+    # Lists, calculations and Spanish, one text in eight, have no word that has another.
     assert sum(a != b for a, b in zip(real, made, strict=True)) > 0.85 * len(real)
     for text, other in zip(real, made, strict=True):
         assert numbers(other) == numbers(text)
