@@ -12,7 +12,7 @@ from faithshift_bench.frame import Frame, Pairs
 from faithshift_bench.metrics.invariance import violations
 from faithshift_bench.metrics.rates import axis_flag, rate_interval, tabulate
 from faithshift_bench.metrics.sensitivity import flips
-from faithshift_bench.stats import vary_ends
+from faithshift_bench.stats import rate_draws
 from faithshift_data.schema import Kind
 
 
@@ -51,9 +51,7 @@ class Rate:
             self.value = nanmean(self.by_axis[:, self.used], axis=1)
         self.axis_draws: NDArray[np.float64] | None = None
         if weights is not None:
-            with np.errstate(invalid="ignore"):
-                draws = (weights @ hits) / (weights @ counts)
-            self.axis_draws = vary_ends(draws, self.by_axis, (counts > 0).sum(axis=1))
+            self.axis_draws = rate_draws(weights, hits, counts)
 
     @property
     def n_items(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faithshift_bench.stats import exact_interval, item_weights, percentile_interval, vary_ends
+from faithshift_bench.stats import exact_interval, item_weights, percentile_interval, rate_draws
 from faithshift_bench.stats.intervals import Interval
 
 FEW = 30
@@ -126,10 +126,7 @@ def rate_result(
     counts = tabulate(counted, item_code, axis_code, shape)
     pairs = np.bincount(axis_code, minlength=len(axes))
     weights = item_weights(_item_strata(strata, item_code, len(items), n), n_resamples, seed)
-    with np.errstate(invalid="ignore"):
-        draws = (weights @ hits) / (weights @ counts)
-        rates = hits.sum(axis=0) / counts.sum(axis=0)
-    draws = vary_ends(draws, rates, (counts > 0).sum(axis=0))
+    draws = rate_draws(weights, hits, counts)
     rows = []
     for a, name in enumerate(axes):
         k, m = int(hits[:, a].sum()), int(counts[:, a].sum())

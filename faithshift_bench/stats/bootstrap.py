@@ -57,6 +57,25 @@ def percentile_interval(
     return float(low), float(high)
 
 
+def rate_draws(
+    weights: NDArray[np.float64], hits: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Bootstrap draws of rates from their sums by item, with the spread of :func:`vary_ends`.
+
+    Args:
+        weights: (B, I), of :func:`item_weights`.
+        hits: (..., I, A) hits of each item, by rate.
+        counts: (..., I, A) what is counted of each item.
+
+    Returns:
+        (..., B, A); NaN where a resample counts nothing.
+    """
+    with np.errstate(invalid="ignore"):
+        draws = (weights @ hits) / (weights @ counts)
+        rates = hits.sum(axis=-2) / counts.sum(axis=-2)
+    return vary_ends(draws, rates, (counts > 0).sum(axis=-2))
+
+
 def vary_ends(
     draws: NDArray[np.float64], rates: NDArray[np.float64], n_items: NDArray[np.intp]
 ) -> NDArray[np.float64]:

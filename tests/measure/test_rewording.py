@@ -20,8 +20,9 @@ TABLE = rules_of(RULES)
 
 @pytest.fixture(scope="module")
 def real() -> list[str]:
-    """Every fourth reasoning that a model wrote for ``mini``."""
-    return sorted(set(fd.open("mini").table("traces")["reasoning"].to_pylist()))[::4]
+    """Every fourth English reasoning that a model wrote for ``mini``."""
+    rows = fd.open("mini").table("traces").select(["reasoning", "condition"]).to_pylist()
+    return sorted({row["reasoning"] for row in rows if row["condition"] != "language"})[::4]
 
 
 def numbers(text: str) -> Counter[str]:
@@ -110,8 +111,7 @@ def test_every_rule_is_reached() -> None:
 def test_real_reasoning_moves(real: list[str]) -> None:
     made = [reword(text, Random(at)) for at, text in enumerate(real)]
     assert len(real) > 300
-    # Lists, calculations and Spanish, one text in eight, have no word that has another.
-    assert sum(a != b for a, b in zip(real, made, strict=True)) > 0.85 * len(real)
+    assert sum(a != b for a, b in zip(real, made, strict=True)) > 0.9 * len(real)
     for text, other in zip(real, made, strict=True):
         assert numbers(other) == numbers(text)
         assert len(split_steps(other)) == len(split_steps(text))
