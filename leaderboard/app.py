@@ -49,7 +49,7 @@ ACCESS = ("both", "black box", "white box")
 MOST_CARDS, MOST_LINES = 100, 200
 # Below every figure, above every place: where a column sorts what is undefined.
 UNDEFINED = {"place": 10**9}
-WIDTHS = {"detector": 210, "place": 80, "group": 76, "certificate": 170, "reads": 170, "n": 180}
+WIDTHS = {"detector": 210, "place": 80, "group": 84, "certificate": 170, "reads": 170, "n": 180}
 WIDTHS |= {"submission": 520, "outcome": 520}
 LINES = ("received", "detector", "revision", "submission")
 VIEWERS, CHECKS = 8, 2
@@ -101,7 +101,8 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
     links = " · ".join(f'<a href="{name}" download>{name}</a>' for name in FILES)
     gr.HTML(
         f"<p>All tables: {links} · <a href='api/entries'>entries as JSON</a></p>"
-        f"<h3>How to read it</h3><p>{MEANING}</p><p>{PLACES}</p>",
+        f"<h3>How to read it</h3><p>{MEANING}</p><p>{PLACES}</p>"
+        "<p>The \u22ee in a column's head sorts by it; “Clear sort” goes back to the ranking.</p>",
         elem_classes="text",
     )
 
@@ -109,12 +110,14 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
         found = _named(tables(desk.store.entries()))
         if not found:
             return ["<p>No entries yet.</p>", *[gr.skip()] * (len(outputs) - 1)]
-        name = name if name in found else next(iter(found))
+        kept = name in found
+        name = name if kept else next(iter(found))
         shown = chosen(found[name].rows, search or "", box)
         narrowed = Table(found[name].kind, found[name].data, found[name].metric, tuple(shown))
         return [
             _about(found[name]),
-            gr.Radio(list(found), value=name),
+            # A late answer takes back no choice that was made since.
+            gr.Radio(list(found)) if kept else gr.Radio(list(found), value=name),
             gr.Dataframe(_values(COLUMNS, [cells(row) for row in shown], shown)),
             *(_plot(plot(shown), caption) for plot, caption in PLOTS),
             *(_part(narrowed, part) for part in PARTS),

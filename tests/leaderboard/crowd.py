@@ -10,6 +10,7 @@ import os
 import random
 import sys
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from faithshift_data.errors import InputError
 from leaderboard.limits import Limits
 from leaderboard.store import Store
 
+DATA = {"name": "x", "version": "1", "hash": "0" * 64}
 FREE = Limits(*[10**6] * 4)
 CARD = {
     "name": "d",
@@ -31,14 +33,21 @@ CARD = {
 }
 
 
-def made(number: int, folder: Path, *, name: str = "d", contact: str = "a@b.org") -> tuple:
+def made(
+    number: int,
+    folder: Path,
+    *,
+    name: str = "d",
+    contact: str = "a@b.org",
+    data: Mapping[str, str] = DATA,
+) -> tuple:
     """A package of its own for each number, and its scores."""
     scores = folder / f"{number}.csv"
     scores.write_text(f"trace_id,score\nt,0.{number:06d}\n")
     statement = {
         "version": 1,
         "card": {**CARD, "name": name, "contact": contact},
-        "data": {"name": "x", "version": "1", "hash": "0" * 64},
+        "data": dict(data),
         "scores": {
             "file": "scores.csv",
             "sha256": hashlib.sha256(scores.read_bytes()).hexdigest(),

@@ -9,11 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import faithshift_data as fd
+from faithshift_bench.core import DEFAULT
 from faithshift_bench.detectors.registry import CONTROLS
 from faithshift_bench.submission.package import about_data
 from faithshift_bench.submission.send import ROUTE, request_of
@@ -33,15 +30,13 @@ from leaderboard.store import Store
 from leaderboard.worker import SELF_TEST
 from tests.leaderboard.crowd import FREE, made
 from tests.leaderboard.hostile import CARD
+from tests.leaderboard.served import PATIENCE, ask, served
 from tests.leaderboard.test_page import entry
 
 pytest.importorskip("gradio", reason="pip install -e '.[leaderboard]' -c constraints.txt")
-ROOT = Path(__file__).parent.parent.parent
 CHROMIUM = shutil.which("chromium")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-# A busy machine is slow for reasons that no test is about.
-PATIENCE = 60.0
 EVIL = "<img src=x onerror=\"document.title='won'\">"
 
 
@@ -65,34 +60,19 @@ def board(synthetic, tmp_path_factory):
     entries.append(entry(50, mfs=0.0, span=None, control=True))
     for k, name in enumerate(CONTROLS, start=60):
         entries.append(entry(k, control=True, data=data, metric=metric_version()))
+        entries[-1]["settings"] |= {"protocol": DEFAULT.name}
         entries[-1]["card"]["name"] = name
     for each in entries:
         (folder / "entries" / f"{each['id']}.json").write_text(json.dumps(each))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tested = {"at": now, "same": True, "outcome": "the same"}
     (folder / SELF_TEST).write_text(json.dumps(tested))
-    argv = [sys.executable, "-m", "leaderboard", "serve", str(folder)]
-    process = subprocess.Popen(
-        [*argv, "--data", str(synthetic), "--port", "0"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process, url = served(folder, synthetic)
     try:
-        yield Served(process.stdout.readline().strip(), Store(folder, FREE), synthetic)
+        yield Served(url, Store(folder, FREE), synthetic)
     finally:
         process.terminate()
         assert process.wait(PATIENCE) in (0, -15)
-
-
-def ask(url: str, data: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-    """Status and body."""
-    request = urllib.request.Request(url, data, headers)
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-            return response.status, response.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read()
 
 
 def test_files_and_lists(board):
@@ -170,10 +150,18 @@ def page():
         browser.close()
 
 
-def first_cells(page) -> list[str]:
-    """The first line of the first cell of each row that is shown."""
-    cells = page.locator("#board .body-cell[data-col='0']").all_inner_texts()
+def first_cells(page, column: int = 0) -> list[str]:
+    """The first line of a cell of each row that is shown."""
+    cells = page.locator(f"#board .body-cell[data-col='{column}']").all_inner_texts()
     return [text.split("\n")[0] for text in cells]
+
+
+def sort(page, column: str, entry: str) -> None:
+    """By the menu of a column's head."""
+    head = page.locator("#board").get_by_role("columnheader", name=column, exact=False).first
+    head.hover()
+    head.get_by_label("Open cell menu").click()
+    page.get_by_role("menuitem", name=entry).click()
 
 
 def upload(page, file: Path) -> None:
@@ -196,6 +184,12 @@ def test_a_persons_path(board, page, tmp_path):
     page.get_by_text("detector 12", exact=False).first.wait_for()
     assert first_cells(page)[:2] == ["detector 12", "detector 11"]
     assert EVIL in first_cells(page) and page.title() == "FaithShift leaderboard"
+
+    sort(page, "MFS", "Sort ascending")
+    until(lambda: first_cells(page)[:2] == ["detector 50", "detector 1"])
+    assert first_cells(page, 3)[:3] == ["0.00", "0.05", "0.10"]
+    sort(page, "MFS", "Clear sort")
+    until(lambda: first_cells(page)[0] == "detector 12")
 
     page.get_by_label("Search").fill("detector 7")
     until(lambda: first_cells(page) == ["detector 7", "detector 50"])
@@ -230,6 +224,11 @@ def test_a_persons_path(board, page, tmp_path):
     # A table has a hidden line, too, that measures the widths.
     page.locator("#judged .body-cell").get_by_text("entered").first.wait_for()
     assert page.get_by_text("a baseline, run anew, is the same").count() == 1
+
+    page.get_by_role("tab", name="Leaderboard").click()
+    page.get_by_label("Open labels").check()
+    until(lambda: "newcomer <i>" in first_cells(page))
+    assert set(CONTROLS) <= set(first_cells(page))
     assert not page.complaints and page.title() == "FaithShift leaderboard"
     assert not [url for url in page.asked if not url.startswith((board.url, "data:", "blob:"))]
 
