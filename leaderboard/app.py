@@ -7,7 +7,6 @@ reach a page as cells of a ``gr.Dataframe`` of plain text, or escaped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import gradio as gr
 
 from faithshift_bench.submission.bounds import FORMATS
 from faithshift_data.errors import InputError
+from leaderboard import fragments
 from leaderboard.desk import CARD, Desk
 from leaderboard.export import FILES
 from leaderboard.figures import PLOTS
@@ -29,11 +29,8 @@ from leaderboard.rows import (
     Column,
     cells,
     chosen,
-    details,
     parts,
-    told,
 )
-from leaderboard.worker import self_tested
 
 HERE = Path(__file__).parent
 CSS = "".join((HERE / "templates" / name).read_text("utf-8") for name in ("figures.css", "app.css"))
@@ -45,8 +42,8 @@ THEME = gr.themes.Base(
     font_mono=["ui-monospace", "monospace"],
 )
 ACCESS = ("both", "black box", "white box")
-# A page stays light: cards beyond are in `/api/entries`, and a history goes on there.
-MOST_CARDS, MOST_LINES = 100, 200
+# A page stays light: a history goes on in `/api/entries`.
+MOST_LINES = 200
 # Below every figure, above every place: where a column sorts what is undefined.
 UNDEFINED = {"place": 10**9}
 WIDTHS = {"detector": 210, "place": 80, "group": 84, "certificate": 170, "reads": 170, "n": 180}
@@ -115,13 +112,13 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
         shown = chosen(found[name].rows, search or "", box)
         narrowed = Table(found[name].kind, found[name].data, found[name].metric, tuple(shown))
         return [
-            _about(found[name]),
+            fragments.about(found[name]),
             # A late answer takes back no choice that was made since.
             gr.Radio(list(found)) if kept else gr.Radio(list(found), value=name),
             gr.Dataframe(_values(COLUMNS, [cells(row) for row in shown], shown)),
-            *(_plot(plot(shown), caption) for plot, caption in PLOTS),
+            *(fragments.plot(plot(shown), caption) for plot, caption in PLOTS),
             *(_part(narrowed, part) for part in PARTS),
-            _cards(shown),
+            fragments.cards(shown),
         ]
 
     outputs = [about, table, rows, *plots, *more, cards]
@@ -157,19 +154,19 @@ def _submit(desk: Desk, login: bool) -> None:
 
     def look(path: str | None, text: str, meant: bool) -> str:
         try:
-            return _outcome(desk.look(Path(path) if path else None, text, meant))
+            return fragments.outcome(desk.look(Path(path) if path else None, text, meant))
         except InputError as error:
-            return _outcome(str(error), bad=True)
+            return fragments.outcome(str(error), bad=True)
 
     def take(path: str | None, text: str, meant: bool, request: gr.Request) -> str:
         who = submitter(request)
         if login and who is None:
-            return _outcome("Log in first.", bad=True)
+            return fragments.outcome("Log in first.", bad=True)
         try:
             name, said = desk.take(Path(path) if path else None, text, meant, who)
         except InputError as error:
-            return _outcome(str(error), bad=True)
-        return _outcome(
+            return fragments.outcome(str(error), bad=True)
+        return fragments.outcome(
             f"{said} Its outcome will stand under History, and at", f"api/submissions/{name}"
         )
 
@@ -196,7 +193,11 @@ def _history(desk: Desk, tab: gr.Tab) -> None:
             for name in done
             if name not in waiting
         ][:MOST_LINES]
-        return [_tested(desk), {"headers": LINES, "data": found}, {"headers": lines, "data": past}]
+        return [
+            fragments.tested(desk),
+            {"headers": LINES, "data": found},
+            {"headers": lines, "data": past},
+        ]
 
     tab.select(show, None, [test, queue, judged], api_visibility="private", show_progress="hidden")
 
@@ -267,38 +268,5 @@ def _part(table: Table, part: str) -> Any:
     )
 
 
-def _about(table: Table) -> str:
-    return f"<h2>{escape(TITLES[table.kind])}</h2><p>{escape(told(table))}</p>"
-
-
-def _plot(figure: str, caption: str) -> str:
-    return f"{figure}<p>{escape(caption)}</p>" if figure else ""
-
-
-def _cards(rows: Sequence[Row]) -> str:
-    made = []
-    for each in [details(row.entry) for row in rows[:MOST_CARDS]]:
-        url = escape(each["url"])
-        link = f'<li><a rel="nofollow noopener" href="{url}">{url}</a></li>' if url else ""
-        lines = "".join(f"<li>{escape(line)}</li>" for line in each["lines"])
-        title = f"{escape(each['name'])} <small>{escape(each['revision'])}</small>"
-        made.append(f"<h4>{title}</h4><ul>{link}{lines}</ul>")
-    return "".join(made)
-
-
 def _line(about: dict[str, str]) -> list[str]:
     return [about["at"].replace("T", " ")[:16], about["detector"], about["revision"], about["id"]]
-
-
-def _tested(desk: Desk) -> str:
-    found = self_tested(desk.store)
-    if found is None:
-        return "<p>The daily self-test has not run yet.</p>"
-    at, outcome = escape(found["at"][:16].replace("T", " ")), escape(found["outcome"])
-    kind = "good" if found["same"] else "bad"
-    return f'<p class="{kind}">Self-test, {at} UTC: a baseline, run anew, is {outcome}.</p>'
-
-
-def _outcome(text: str, link: str = "", *, bad: bool = False) -> str:
-    more = f' <a href="{link}">{link}</a>' if link else ""
-    return f'<p class="{"bad" if bad else "good"}" role="status">{escape(text)}{more}</p>'
