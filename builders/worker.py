@@ -18,6 +18,7 @@ from builders.rows import Row, trace_row
 from builders.sources import Item, item_rng
 from builders.weights import Weights
 from builders.writing import MIN_STEPS, Draft, fill, write
+from faithshift_data.measure.engines.opening import before_reasoning
 from faithshift_data.measure.interventions import (
     AS_SHOWN,
     FEATURE_PROBES,
@@ -112,7 +113,7 @@ class Worker:
             condition=condition,
             gen_index=gen_index,
             question=turn.message.split("\n", 1)[0],
-            prompt=who.writer.render(turn.message, opener=turn.opener or OPENER),
+            prompt=before_reasoning(who.writer, turn.message) + (turn.opener or OPENER),
             cue=turn.cue,
             model=who.info,
             rule=self.rule,

@@ -23,6 +23,7 @@ HARMONY = ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>")
 _HARMONY_TURN = "<|start|>assistant"
 # Each channel is a message of its own: what stands between a reasoning and the answer to it.
 HARMONY_BLOCK = (HARMONY[0], f"<|end|>{_HARMONY_TURN}{HARMONY[1]}")
+HARMONY_MARKS = frozenset(re.findall(r"<\|\w+\|>", "".join(HARMONY_BLOCK)))
 # The same where special tokens were left out of the text.
 HARMONY_GLUED = ("assistantanalysis", "assistantfinal")
 STYLES = ("auto", "none", "harmony", *DELIMITERS)

@@ -36,8 +36,8 @@ def test_length_is_a_finish_of_its_own(engine) -> None:
     assert (done.finish, done.n_tokens) == ("length", 2)
 
 
-def test_render_holds_the_opener_last(engine) -> None:
-    assert engine.render("Hi", opener="Well,") == "<|user|>Hi\n<|assistant|>Well,"
+def test_render_ends_where_the_model_begins(engine) -> None:
+    assert engine.render("Hi") == "<|user|>Hi\n<|assistant|>"
 
 
 @pytest.mark.parametrize("text", ["the ant", " than", "\n", "é ü"])

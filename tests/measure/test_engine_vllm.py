@@ -48,6 +48,7 @@ class Words:
     """One id a word, and one that begins a text unless that is declined."""
 
     bos_token, bos_token_id, chat_template = "<s>", 7, None
+    all_special_ids, all_special_tokens = [7], ["<s>"]
 
     def __call__(self, text, add_special_tokens=True):
         return {"input_ids": [7] * add_special_tokens + [9] * len(text.split())}
@@ -75,6 +76,18 @@ def test_all_prompts_go_in_one_submission_as_ids(engine) -> None:
     assert engine.facts()["prefix_caching"] is False and engine.context == 64
     options = engine.llm.options
     assert options["enable_prefix_caching"] is False and options["trust_remote_code"] is False
+
+
+def test_delimiters_that_are_special_tokens_are_kept(engine) -> None:
+    engine.complete(["a"], [0], Sampling(5))
+    marked = engine_class("vllm")("folder")
+    marked.tokenizer.all_special_ids, marked.tokenizer.all_special_tokens = (
+        [7, 8],
+        ["<s>", "[THINK]"],
+    )
+    marked.complete(["a"], [0], Sampling(5))
+    how = [each.llm.submissions[0][1][0].skip_special_tokens for each in (engine, marked)]
+    assert how == [True, False]
 
 
 def test_greedy_has_neither_seed_nor_nucleus(engine) -> None:

@@ -141,9 +141,9 @@ class Local:
         self.adds, self.server_adds = adds, server_adds
         self.prompts: list[str] = []
 
-    def render(self, user, *, opener=""):
+    def render(self, user):
         tail = "<think>\n" if self.tokenizer.chat_template == "opens <think>" else ""
-        return f"<s><|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n{tail}{opener}"
+        return f"<s><|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n{tail}"
 
     def begins(self):
         return self.adds

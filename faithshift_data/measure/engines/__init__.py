@@ -100,8 +100,8 @@ class Engine(Protocol):
         """
         ...
 
-    def render(self, user: str, *, opener: str = "") -> str:
-        """The exact text the model reads for one user message, up to the assistant's opener."""
+    def render(self, user: str) -> str:
+        """The exact text the model reads for one user message, up to its own turn."""
         ...
 
     def ids(self, text: str) -> list[int]:

@@ -80,9 +80,11 @@ class OpenAIEngine(Tokenized):
                 "bad value", field="concurrency", expected="1 or more", got=concurrency
             )
         self.concurrency = concurrency
-        added = dict(extra if extra is not None else PLAIN if base_url else {})
-        self.endpoint = Endpoint(model, base_url, timeout=timeout, retries=retries, extra=added)
         self.tokenizer = None if tokenizer is None else _tokenizer(tokenizer)
+        added = dict(extra if extra is not None else PLAIN if base_url else {})
+        if added and self.tokenizer is not None and self.delimiters:
+            added.setdefault("skip_special_tokens", False)
+        self.endpoint = Endpoint(model, base_url, timeout=timeout, retries=retries, extra=added)
 
     def facts(self) -> dict[str, Any]:
         """Where the model is, and what was sent beside the protocol's fields."""

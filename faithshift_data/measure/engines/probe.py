@@ -14,11 +14,11 @@ from typing import Any
 
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Engine, Sampling, Unfinished
+from faithshift_data.measure.engines.opening import before_reasoning
 from faithshift_data.measure.engines.reading_back import ReadBack, read_back
-from faithshift_data.measure.engines.stopping import is_open
 from faithshift_data.measure.forced import answer_line
 from faithshift_data.measure.one_trace import closing_line
-from faithshift_data.reasoning import DELIMITERS, HARMONY_BLOCK, HARMONY_GLUED, speaks_harmony
+from faithshift_data.reasoning import DELIMITERS, HARMONY_BLOCK, HARMONY_GLUED
 from faithshift_data.schema import AnswerKind, lettered
 
 QUESTIONS = (
@@ -136,25 +136,13 @@ def render(found: Capability, title: str) -> str:
 def _prompts(engine: Engine) -> Iterator[_Asked]:
     for question, options, right in QUESTIONS:
         message = "\n".join([question, *lettered(options)])
-        begin = _begin(engine, message)
+        begin = before_reasoning(engine, message)
         for number, text in enumerate(options):
             letter = "ABCD"[number]
             if number != right:
                 injected = INJECTED.format(letter=letter, text=text)
                 asks = answer_line(AnswerKind.LETTER, line=closing_line(begin))
                 yield _Asked(question, letter, injected, begin + injected + asks)
-
-
-def _begin(engine: Engine, message: str) -> str:
-    """All that stands before the reasoning; the block of a model that thinks is opened."""
-    template = getattr(engine.tokenizer, "chat_template", None)
-    if not template:
-        return f"{engine.begins()}{message}\n"
-    rendered = engine.render(message)
-    if speaks_harmony(rendered):
-        return rendered + HARMONY_BLOCK[0]
-    opener = next((opener for opener, _ in DELIMITERS.values() if opener in str(template)), None)
-    return rendered if opener is None or is_open(rendered) else f"{rendered}{opener}\n"
 
 
 def _follows(asked: _Asked, said: Completion) -> bool:

@@ -148,7 +148,7 @@ class TransformersEngine(Tokenized):
         tail = self.tokenizer.decode(ids[-STOP_TOKENS:])
         if not any(stop in tail for stop in sampling.stop):
             return False
-        return cut(prompt, self.tokenizer.decode(ids, skip_special_tokens=True), sampling.stop)[1]
+        return cut(prompt, self.text_of(ids), sampling.stop)[1]
 
     def completion(self, ids: list[int], sampling: Sampling, prompt: str = "") -> Completion:
         """Decode new tokens and cut them at an end token or the first stop string that counts."""
@@ -156,7 +156,7 @@ class TransformersEngine(Tokenized):
         place = next((place for place, token in enumerate(ids) if token in self.ends), None)
         if place is not None:
             ids, finish = ids[:place], "stop"
-        text = self.tokenizer.decode(ids, skip_special_tokens=True)
+        text = self.text_of(ids)
         text, stopped = cut(prompt, text, sampling.stop)
         return Completion(text, "stop" if stopped else finish, len(ids))
 

@@ -112,6 +112,7 @@ class VllmEngine(Tokenized):
                 top_p=1.0 if greedy else sampling.top_p,
                 seed=None if greedy else seed,
                 stop=list(sampling.stop) if stops else None,
+                skip_special_tokens=not self.delimiters,
             )
             for seed, stops in zip(seeds, stopping, strict=True)
         ]
