@@ -17,6 +17,8 @@ CHARACTERS_A_TOKEN, PROMPT_TOKENS = 4.0, 150
 TOKENS_A_SECOND = 6000.0
 # Seconds to read one trace on an A100, by the published study: 2 to 5.
 READING_SECONDS = 3.5
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+# Of weights as they are published.
 BYTES_A_PARAMETER = 2
 # Of mini: tokens of a prompt and its reasoning, and the share of the allowed ones that are written.
 TOKENS_A_TRACE, WRITTEN = 141, 0.65
@@ -82,6 +84,12 @@ def _disk(preset: Preset, traces: float) -> Iterator[str]:
     more = f", {unknown} of unknown size left out" if unknown else ""
     weights = _size(sum(known) * 1e9 * BYTES_A_PARAMETER)
     yield f"disk, weights: about {weights} ({BYTES_A_PARAMETER} bytes a parameter{more})"
+    elsewhere = preset.engine == "openai"
+    bytes_each = BYTES[preset.reader_dtype] + (0 if elsewhere else BYTES[preset.writer_dtype])
+    held = _size(sum(known) * 1e9 * bytes_each)
+    reading = f"reading in {preset.reader_dtype}"
+    what = reading if elsewhere else f"writing in {preset.writer_dtype}, {reading}"
+    yield f"memory, weights: about {held} a process ({what}; all models at once{more})"
 
 
 def _hours(
