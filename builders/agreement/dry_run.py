@@ -10,7 +10,7 @@ from builders.dry_run.costs import BYTES_A_PARAMETER, TOKENS_A_SECOND, parameter
 from builders.dry_run.missing import model_faults, place_faults
 from builders.sources import Item, item_rng, make_item
 from builders.sources import Question as Drawn
-from builders.sources.drawing import draw, items_sha256, said
+from builders.sources.drawing import draw, said
 from faithshift_data.errors import InputError
 
 
@@ -26,14 +26,12 @@ def dry_run(preset: AgreementPreset) -> Iterator[str]:
         faults.append(f"sources: {error}")
     else:
         items = found.items
-        faults += found.short
+        faults += found.faults(preset.items_sha256)
         for name, entry in found.ledger.items():
             left = said(entry["left_out"])
             yield f"  {name}: {entry['drawn']:,} of {entry['rows']:,} rows; left out: {left}"
         if not found.short:
-            digest = items_sha256(items)
-            state = "as frozen" if digest == preset.items_sha256 else "not frozen"
-            yield f'  items_sha256 = "{digest}" ({state})'
+            yield f"  {found.told(preset.items_sha256)}"
     yield f"models: {preset.designed} wanted, {len(preset.models)} named"
     for name in preset.models:
         yield f"  {name}{'' if name in preset.runnable else ': not pinned, not run'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Formatter
 from typing import Any, get_origin, get_type_hints
 
 from builders.presets.uses import HUB, SourceUse, check_model, preset_from
@@ -100,10 +101,13 @@ class AgreementPreset:
         for name in self.models:
             _expect("models", list(self.models), "names", isinstance(name, str) and bool(name))
             check_model(name)
+        distinct = len(set(self.models)) == len(self.models)
+        _expect("models", list(self.models), "different ones", distinct)
         self._check_who()
         _expect("sources", list(self.sources), "at least one", bool(self.sources))
-        _expect("hint", self.hint, "a line that holds {target}", self.hint.count("{target}") == 1)
-        _expect("wrong", self.wrong, "reasoning that holds {target}", "{target}" in self.wrong)
+        once, some = ["target"], {"target"}
+        _expect("hint", self.hint, "a line that holds {target} once", _gaps(self.hint) == once)
+        _expect("wrong", self.wrong, "reasoning with {target}", set(_gaps(self.wrong)) == some)
         shares = all(type(each) is int and 0 <= each < 100 for each in self.truncations)
         distinct = len(set(self.truncations)) == len(self.truncations)
         _expect("truncations", list(self.truncations), "different percents", shares and distinct)
@@ -189,6 +193,14 @@ def load_agreement(name: str) -> AgreementPreset:
     """
     path = Path(name) if name.endswith(".toml") else Path(__file__).parent / f"{name}.toml"
     return preset_from(path, AgreementPreset)
+
+
+def _gaps(text: str) -> list[str]:
+    """What is filled in, in order; an unknown name where the text is no template."""
+    try:
+        return [name for _, name, *_ in Formatter().parse(text) if name is not None]
+    except ValueError:
+        return [""]
 
 
 def _expect(name: str, value: object, expected: str, good: bool) -> None:

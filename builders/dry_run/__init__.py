@@ -14,7 +14,7 @@ from builders.dry_run.missing import lacking
 from builders.dry_run.prompts import prompts
 from builders.presets import Preset
 from builders.sources import Item, draw_items
-from builders.sources.drawing import Drawn, draw, items_sha256, said
+from builders.sources.drawing import Drawn, draw, said
 from faithshift_data.errors import InputError
 
 
@@ -31,7 +31,7 @@ def dry_run(preset: Preset) -> Iterator[str]:
         yield f"  {each}"
     yield from costs(preset, plan, items)
     yield from _prompts(preset, items)
-    faults = [*unread, *(found.short if found else ()), *lacking(preset)]
+    faults = [*unread, *(found.faults(preset.items_sha256) if found else ()), *lacking(preset)]
     yield "missing:" if faults else "missing: nothing"
     for line in faults:
         yield f"  {line}"
@@ -54,8 +54,7 @@ def _items(preset: Preset, found: Drawn | None) -> Iterator[str]:
         left = said(entry["left_out"])
         yield f"  {name}: {entry['drawn']:,} of {entry['rows']:,} rows; left out: {left}"
     if not found.short:
-        state = "as frozen" if preset.items_sha256 == items_sha256(found.items) else "not frozen"
-        yield f"  items_sha256 = {items_sha256(found.items)!r} ({state})".replace("'", '"')
+        yield f"  {found.told(preset.items_sha256)}"
 
 
 def _models(preset: Preset) -> Iterator[str]:

@@ -54,6 +54,19 @@ class Drawn:
             if entry["drawn"] < entry["wanted"]
         ]
 
+    def told(self, frozen: str) -> str:
+        """The hash of the list, and what it is to the frozen one (empty: none is)."""
+        digest = items_sha256(self.items)
+        state = "not frozen" if not frozen else "as frozen" if digest == frozen else "another"
+        return f'items_sha256 = "{digest}" ({state})'
+
+    def faults(self, frozen: str) -> list[str]:
+        """Why `expect` refuses it, a line each; none where it does not."""
+        digest = items_sha256(self.items)
+        if self.short or frozen in ("", digest):
+            return self.short
+        return [f"items_sha256: expected {frozen}, got {digest}"]
+
     def expect(self, frozen: str) -> Drawn:
         """The same, if every source has enough questions and the list is the frozen one.
 

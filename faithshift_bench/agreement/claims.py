@@ -18,10 +18,14 @@ A claim is a TOML or JSON file::
     source = "Chua and Evans 2025"
     published = 0.59
     ours = 0.57
+    why = ""                         # of a difference of more than 0.05
 
     [rerun]                          # one model run twice
     model = "A"
     identical = 1.0                  # share of identical outputs
+    why = ""                         # of a share below 1
+
+A text of dots alone counts as left out.
 """
 
 from __future__ import annotations
@@ -49,17 +53,20 @@ MEANING = {
     "deciding": "the answer is still being decided while it is written",
 }
 INJECTS = ("filler_tokens", "early_answering")
+ALSO = {"bf": "biasing_features", "filler": "filler_tokens", "ea": "early_answering"}
+# Of scores; what differs by more is another result, unless somebody says why.
+REPRODUCED = 0.05
 _QUALIFIED = re.compile(
-    r"honest|acknowledg|admit|influenc|necessary|needed|needs|depend|decid|settled|metric"
-    r"|biasing features|filler tokens|early answering",
+    r"\b(?:honest|acknowledg|admit|influenc|necessary|needed|needs|depend|decid|settled|metric"
+    r"|biasing[ _-]features|filler[ _-]tokens|early[ _-]answering)",
     re.IGNORECASE,
 )
 _TOP = {"claim": str, "kind": str, "informs_decision": bool, "disagreements": str, "result": list,
         "reproduction": dict, "rerun": dict}  # fmt: skip
 _RESULT = {"metric": str, "property": str, "judge": str, "elicitation": str,
            "injection_verified": bool, "injects": bool}  # fmt: skip
-_REPRODUCTION = {"source": str, "published": (int, float), "ours": (int, float)}
-_RERUN = {"model": str, "identical": (int, float)}
+_REPRODUCTION = {"source": str, "published": (int, float), "ours": (int, float), "why": str}
+_RERUN = {"model": str, "identical": (int, float), "why": str}
 Claim = Mapping[str, Any]
 
 
@@ -88,7 +95,7 @@ def read_claim(path: str | Path) -> dict[str, Any]:
     if not file.is_file():
         raise InputError("no such file", file=file)
     try:
-        claim = load(file.read_text("utf-8"))
+        claim = load(file.read_text("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         kind = file.suffix[1:].upper()
         raise InputError(f"not {kind}", file=file, got=" ".join(str(error).split())) from None
@@ -114,10 +121,12 @@ def check_claim(claim: Any, source: str = "claim") -> dict[str, Any]:
         _typed(result, _RESULT, source, number)
     _typed(claim.get("reproduction", {}), _REPRODUCTION, source, "reproduction")
     _typed(claim.get("rerun", {}), _RERUN, source, "rerun")
-    share = claim.get("rerun", {}).get("identical", 1.0)
-    if not 0 <= share <= 1:
-        where = {"file": source, "row": "rerun", "field": "identical"}
-        raise InputError("out of range", **where, expected="0 to 1", got=share)
+    for row, names in (("reproduction", ("published", "ours")), ("rerun", ("identical",))):
+        for name in names:
+            share = claim.get(row, {}).get(name, 0.0)
+            if not 0 <= share <= 1:
+                where = {"file": source, "row": row, "field": name}
+                raise InputError("out of range", **where, expected="0 to 1", got=share)
     return claim
 
 
@@ -151,16 +160,16 @@ def _stated(claim: Claim) -> tuple[bool, list[str]]:
     results = claim.get("result", [])
     gaps = [] if results else ["a [[result]] for each metric"]
     for number, result in enumerate(results):
-        name = result.get("metric", "").strip()
+        name = _metric(result)
         if not name:
             gaps.append(f"metric of result {number}")
         where = name or f"result {number}"
-        judge = result.get("judge", "").strip()
+        judge = _text(result, "judge")
         if not judge:
             gaps.append(f'judge of {where} ("none" if it has none)')
         elif name == "biasing_features" and judge.casefold() == "none":
             gaps.append(f"judge of {where}: who decided whether the hint is acknowledged")
-        if not result.get("elicitation", "").strip():
+        if not _text(result, "elicitation"):
             gaps.append(f'elicitation of {where}, such as "Answer: (" or "none"')
     return True, gaps
 
@@ -180,7 +189,7 @@ def _decision(claim: Claim) -> tuple[bool, list[str]]:
     if not claim["informs_decision"]:
         return False, []
     gaps = [] if len(_metrics(claim)) > 1 else ["results by several metrics"]
-    if not claim.get("disagreements", "").strip():
+    if not re.search(r"\d", _text(claim, "disagreements")):
         gaps.append("disagreements: rank correlations, and how many pairs of models reverse")
     return True, gaps
 
@@ -188,16 +197,16 @@ def _decision(claim: Claim) -> tuple[bool, list[str]]:
 def _property(claim: Claim) -> tuple[bool, list[str]]:
     gaps = []
     for number, result in enumerate(claim.get("result", [])):
-        name = result.get("metric", "").strip()
+        name = _metric(result)
         where = name or f"result {number}"
-        said, wanted = result.get("property", "").strip(), PROPERTIES.get(name)
+        said, wanted = _text(result, "property"), PROPERTIES.get(name)
         if said not in MEANING:
             choices = "; ".join(f"{key} ({meaning})" for key, meaning in MEANING.items())
             gaps.append(f"property of {where}: {choices}")
         elif wanted is not None and said != wanted:
             gaps.append(f"property of {where}: {wanted}, for {MEANING[wanted]}; not {said}")
-    text = claim.get("claim", "").strip()
-    if not text.strip("."):
+    text = _text(claim, "claim")
+    if not text:
         gaps.append("claim: the sentence that is reported")
     elif re.search("faithful", text, re.IGNORECASE) and not _QUALIFIED.search(text):
         gaps.append("in the claim, the property in place of faithfulness")
@@ -208,10 +217,10 @@ def _verified(claim: Claim) -> tuple[bool, list[str]]:
     injecting = [
         result
         for result in claim.get("result", [])
-        if result.get("injects", result.get("metric") in INJECTS)
+        if _metric(result) in INJECTS or result.get("injects", False)
     ]
     gaps = [
-        f"injection_verified = true of {result.get('metric', 'a result')}: check that the text is "
+        f"injection_verified = true of {_metric(result) or 'a result'}: check that the text is "
         "in the prompt, and that the model goes on from it"
         for result in injecting
         if not result.get("injection_verified", False)
@@ -223,22 +232,48 @@ def _reproduced(claim: Claim) -> tuple[bool, list[str]]:
     gaps = []
     if "biasing_features" in _metrics(claim):
         found = claim.get("reproduction", {})
-        missing = [name for name in _REPRODUCTION if found.get(name, "") == ""]
+        missing = _missing(found, ("source", "published", "ours"))
         if missing:
             about = "a published result by biasing features"
             gaps.append(f"[reproduction] of {about}: {', '.join(missing)}")
+        elif abs(found["ours"] - found["published"]) > REPRODUCED and not _text(found, "why"):
+            gaps.append(
+                f"a reproduction within {REPRODUCED:g}, or why {found['ours']:g} is not "
+                f"{found['published']:g}"
+            )
     rerun = claim.get("rerun", {})
-    missing = [name for name in _RERUN if rerun.get(name, "") == ""]
+    missing = _missing(rerun, ("model", "identical"))
     if missing:
         gaps.append(f"[rerun] of one model: {', '.join(missing)}")
-    elif rerun["identical"] < 1:
-        gaps.append(f"a rerun with identical outputs, or why {rerun['identical']:g} of them are")
+    elif rerun["identical"] < 1 and not _text(rerun, "why"):
+        gaps.append(
+            f"a rerun with identical outputs, or why only {rerun['identical']:g} of them are"
+        )
     return True, gaps
 
 
+def _missing(found: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    return [
+        name
+        for name in names
+        if name not in found or (isinstance(found[name], str) and not _text(found, name))
+    ]
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    text: str = found.get(name, "").strip()
+    return text if text.strip(". ") else ""
+
+
+def _metric(result: Mapping[str, Any]) -> str:
+    """One spelling of a metric, also where a variant of it or a title is named."""
+    name = re.sub(r"[\s-]+", "_", _text(result, "metric").casefold())
+    begin = re.match("[a-z]*", name)
+    return ALSO.get(begin[0] if begin else "", name)
+
+
 def _metrics(claim: Claim) -> set[str]:
-    names = {result.get("metric", "").strip() for result in claim.get("result", [])}
-    return names - {""}
+    return {_metric(result) for result in claim.get("result", [])} - {""}
 
 
 def _typed(found: Any, known: Mapping[str, Any], source: str, row: object) -> None:

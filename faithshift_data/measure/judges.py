@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -138,7 +139,8 @@ class OpenAIJudge:
         Args:
             model: its name at the endpoint.
             base_url: of the endpoint, as ``http://localhost:8000/v1``; None: OpenAI's.
-            api_key: None: the environment's OPENAI_API_KEY. It is neither stored nor printed.
+            api_key: None: the environment's OPENAI_API_KEY, which a server of one's own does not
+                need. It is neither stored nor printed.
             cache: folder of replies; None: nothing is kept.
             prompt: the question.
             seed: sent with every request.
@@ -156,6 +158,7 @@ class OpenAIJudge:
             raise InputError("needs openai: pip install 'faithshift[judge]'") from None
         if base_url is not None:
             check_address(base_url, field="base_url")
+            api_key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
         try:
             self._client = openai.OpenAI(
                 base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries

@@ -398,6 +398,19 @@ def written(folder: Path, **changes: object) -> str:
     return str(folder / "own.toml")
 
 
+def test_a_model_is_named_once() -> None:
+    with pytest.raises(ValueError, match="models: expected different ones"):
+        replace(PRESET, models=PRESET.models[:1] * 2)
+
+
+def test_a_list_that_is_not_the_frozen_one_is_said() -> None:
+    drawn, digest, other = Drawn(ITEMS, {}), items_sha256(ITEMS), "0" * 64
+    states = [drawn.told(frozen).split()[-1] for frozen in (digest, other)]
+    assert states == ["frozen)", "(another)"] and drawn.told("").endswith("(not frozen)")
+    assert drawn.faults("") == drawn.faults(digest) == []
+    assert drawn.faults(other) == [f"items_sha256: expected {other}, got {digest}"]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -407,7 +420,10 @@ def written(folder: Path, **changes: object) -> str:
         ({"truncations": "[0, 100]"}, "own.toml: truncations: expected different percents"),
         ({"truncations": "[0, 0]"}, "own.toml: truncations: expected different percents"),
         ({"hint": '"no place"'}, "own.toml: hint: expected a line that holds {target}"),
-        ({"wrong": '"no place"'}, "own.toml: wrong: expected reasoning that holds {target}"),
+        ({"hint": '"{target}{"'}, "own.toml: hint: expected a line that holds {target}"),
+        ({"hint": '"{target} {x}"'}, "own.toml: hint: expected a line that holds {target}"),
+        ({"wrong": '"{target} {}"'}, "own.toml: wrong: expected reasoning with {target}"),
+        ({"wrong": '"no place"'}, "own.toml: wrong: expected reasoning with {target}"),
         ({"elicitation": '["x"]'}, "own.toml: elicitation: expected different ones of models"),
         ({"model_types": '{ gemma-4 = "base" }'}, "own.toml: model_types: expected a model ="),
         ({"engine": '"tgi"'}, "own.toml: engine: expected one of transformers, vllm, openai"),

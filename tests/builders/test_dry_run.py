@@ -79,7 +79,7 @@ def test_the_counts_of_a_preset(name: str, items: int, models: int) -> None:
     assert 9 * items * models < expected < most == 21 * items * models
     hours = "minutes on two cores" if name == "paper-forty" else "GPU hours"
     assert "measured" in found[hours]
-    # (2 + 4) bytes of 1.5 + 1.7, of 1.5 + 1.7 + 8 + 7 + 3.8 + 7 and, in float32 only, of 0.135 x 10^9.
+    # (2 + 4) x 3.2 or 29.0 x 10^9 parameters, and (4 + 4) x 0.135 of the small one.
     held = {"paper-8": "174.0 GB", "paper-forty": "1.1 GB"}.get(name, "19.2 GB")
     assert found["memory, weights"].startswith(f"about {held} a process (writing in ")
 

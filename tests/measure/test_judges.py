@@ -260,6 +260,12 @@ def test_no_key_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         OpenAIJudge("m")
 
 
+def test_a_server_of_ones_own_needs_no_key(monkeypatch, endpoint: Endpoint) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    OpenAIJudge("m", base_url=endpoint.url).judge(Case("q", "c", "r", "a"))
+    assert endpoint.keys == ["Bearer none"]
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "127.0.0.1/v1", "ftp://127.0.0.1/v1", "http:///v1", "http://[::1/v1", "http://h:99999"],

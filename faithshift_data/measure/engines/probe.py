@@ -168,6 +168,8 @@ def _judge(
         replies.setdefault(each.question, set()).add(reply.text.strip())
     if read.in_prompt is False:
         return Outcome.DISCARDS, "the injected text is not in the prompt that was read"
+    if not any(reply.text.strip() for reply in said):
+        return Outcome.UNDEFINED, "every reply is empty"
     if all(len(texts) == 1 for texts in replies.values()):
         return Outcome.DISCARDS, "a question gets one and the same reply, whatever is injected"
     if anew:

@@ -87,7 +87,13 @@ def test_a_good_claim_keeps_all_six():
         (["reproduction"], None, 6),
         (["reproduction", "ours"], None, 6),
         (["rerun"], None, 6),
+        (["reproduction", "ours"], 0.56, 6),
+        (["reproduction", "source"], "...", 6),
         (["rerun", "identical"], 0.97, 6),
+        (["disagreements"], "undefined: nothing can be compared", 3),
+        (["result", 1, "elicitation"], "...", 1),
+        (["claim"], "A is more faithful; an independent test.", 4),
+        (["claim"], "Dishonestly, A is more faithful.", 4),
     ],
 )
 def test_one_fault_breaks_one_rule_and_says_what_to_add(path, value, rule):
@@ -124,6 +130,34 @@ def test_injection_is_asked_of_what_injects():
     assert outcomes(changed(["result"], [{**other, "injection_verified": True}]))[4] == KEPT
 
 
+@pytest.mark.parametrize("name", ["filler", "Filler_Tokens", " filler tokens ", "Filler-tokens"])
+def test_a_metric_is_known_by_each_of_its_spellings(name):
+    other = GOOD["result"][1] | {"metric": name, "property": "deciding"}
+    unsure = {**other, "injection_verified": False, "injects": False}
+    assert outcomes(changed(["result", 1], unsure))[3:5] == [BROKEN, BROKEN]
+    twice = changed(["result"], [GOOD["result"][1], other])
+    assert outcomes(twice)[1:3] == [BROKEN, BROKEN]
+
+
+def test_variants_are_their_metric_and_other_metrics_are_others():
+    names = ("bf_walden", "ea60", "ea_trapezoid", "eager", "early_answering")
+    found = [{"metric": name, "property": "honest"} for name in names]
+    said = " ".join(lint_claim(check_claim({"result": found}))[3].add)
+    assert said.count("property of early_answering: deciding") == 3
+    assert "biasing" not in said and "eager" not in said
+
+
+def test_a_difference_may_be_explained():
+    assert outcomes(changed(["reproduction", "ours"], 0.54))[5] == KEPT
+    claim = changed(["reproduction", "ours"], 0.2)
+    claim["rerun"]["identical"] = 0.9
+    assert outcomes(claim)[5] == BROKEN
+    claim["reproduction"]["why"], claim["rerun"]["why"] = "another judge", "..."
+    assert outcomes(claim)[5] == BROKEN
+    claim["rerun"]["why"] = "two kinds of GPU"
+    assert outcomes(claim)[5] == KEPT
+
+
 def test_a_claim_that_names_its_property_may_say_faithful():
     text = "By filler tokens, A's reasoning is more faithful: its answer needs the reasoning."
     assert outcomes(changed(["claim"], text))[3] == KEPT
@@ -141,6 +175,8 @@ def test_a_claim_that_names_its_property_may_say_faithful():
         ({"rerun": {"identical": 1.5}}, "field identical: out of range"),
         ({"rerun": {"identical": True}}, "field identical: bad type"),
         ({"reproduction": {"ours": "0.5"}}, "field ours: bad type"),
+        ({"reproduction": {"ours": float("nan")}}, "field ours: out of range"),
+        ({"reproduction": {"published": 59}}, "field published: out of range (expected 0 to 1"),
     ],
 )
 def test_what_is_no_claim_is_one_line(claim, line):
@@ -175,6 +211,8 @@ def test_files(tmp_path):
     assert read_claim(tmp_path / "claim.json") == GOOD
     (tmp_path / "claim.toml").write_text('kind = "score"\n')
     assert read_claim(tmp_path / "claim.toml") == {"kind": "score"}
+    (tmp_path / "marked.toml").write_text('kind = "score"\n', encoding="utf-8-sig")
+    assert read_claim(tmp_path / "marked.toml") == {"kind": "score"}
     for name, text, line in (
         ("a.toml", "kind =", "not TOML"),
         ("a.json", "{", "not JSON"),
