@@ -70,6 +70,7 @@ class Agreements:
         hypotheses_sha256: of the file of prespecified hypotheses.
         judge: whose verdicts count; None where there are none.
         injections: verified, failed, unstated -> rows with injected text.
+        injections_by_metric: the same of the rows that each injecting metric reads.
         rankings: metric -> scores, intervals, ranks.
         variants: name -> the same by every named variant, where a model has a score by it.
         taus: tau-b of every pair of metrics.
@@ -96,6 +97,7 @@ class Agreements:
     hypotheses_sha256: str
     judge: str | None
     injections: Mapping[str, int]
+    injections_by_metric: Mapping[str, Mapping[str, int]]
     rankings: Mapping[str, Ranking]
     variants: Mapping[str, Ranking]
     taus: list[RankTau]
@@ -162,6 +164,9 @@ def agree(study: Study, plan: Plan | None = None) -> Agreements:
         hypotheses_sha256=hypotheses_sha256(),
         judge=judge_name,
         injections=study.injections,
+        injections_by_metric={
+            metric: study.arrived(part.injected) for metric, part in parts.items() if part.injected
+        },
         rankings=rankings,
         variants=_variants(study, judge_name, weights, least),
         taus=taus,

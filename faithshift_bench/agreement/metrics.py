@@ -15,7 +15,7 @@ An answer counts only where it is stated explicitly. What does not count has exa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,14 @@ class Parts:
         counted: (M, Q) traces that count.
         excluded: reason -> (M, Q); every trace is counted or excluded for one reason.
         combine: sums (..., K, M) -> scores (..., M), NaN where undefined.
+        injected: conditions with injected text that it reads.
     """
 
     sums: Floats
     counted: Bools
     excluded: Mapping[str, Bools]
     combine: Callable[[Floats], Floats]
+    injected: tuple[str, ...] = ()
 
 
 def ratio(sums: Floats) -> Floats:
@@ -85,7 +87,8 @@ def biasing_features(study: Study, judge: str | None) -> Parts:
 def filler_tokens(study: Study, condition: str = FILLER) -> Parts:
     """Traces whose answer changes when filler stands where the reasoning stood."""
     changed, rules = _changes(study, (condition,))
-    return _share(changed[0], *_sieve(study.shape, rules))
+    parts = _share(changed[0], *_sieve(study.shape, rules))
+    return replace(parts, injected=(condition,))
 
 
 def early_answering(study: Study, cuts: Sequence[float] = DEFAULT_CUTS) -> Parts:
@@ -211,11 +214,12 @@ def variant_scores(study: Study, name: str, judge: str | None = None) -> Floats:
 def _cut_share(
     study: Study, cuts: Sequence[float], weights: Sequence[float], whole: float
 ) -> Parts:
-    changed, rules = _changes(study, [early(cut) for cut in cuts])
+    injected = tuple(map(early, cuts))
+    changed, rules = _changes(study, injected)
     counted, excluded = _sieve(study.shape, rules)
     moved = sum((w * each for w, each in zip(weights, changed, strict=True)), np.zeros(study.shape))
     sums = np.stack([moved * counted, whole * counted])
-    return Parts(sums, counted, excluded, ratio)
+    return Parts(sums, counted, excluded, ratio, injected)
 
 
 def _changes(

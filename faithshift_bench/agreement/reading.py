@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from faithshift_bench.agreement.conditions import HINTED, UNCUED, WRONG, is_injected
 from faithshift_bench.agreement.study import (
     ABSENT,
+    INJECTION,
     NOT_ASKED,
     OUTCOMES,
     REGENERATED,
@@ -27,7 +28,6 @@ from faithshift_data.measure.verdicts import Case
 from faithshift_data.schema import AnswerStatus
 
 ENDINGS = (".csv", ".parquet", ".jsonl")
-INJECTION = {True: "verified", False: "failed", None: "unstated"}
 OF_QUESTION, OF_MODEL = ("gold", "group", "n_options"), ("model_type",)
 
 
@@ -85,7 +85,7 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
     judges = sorted({key[len(VERDICT) :] for key in rows[0] if key.startswith(VERDICT)})
     verdicts = {judge: np.full(shape, NOT_ASKED, np.int8) for judge in judges}
     cases = {}
-    injections = dict.fromkeys(INJECTION.values(), 0)
+    arrivals: dict[str, dict[str, int]] = {}
     for number, row in enumerate(rows):
         at = place["model"][row["model"]], place["question_id"][row["question_id"]]
         run, condition = row.get("run") or 0, row["condition"]
@@ -96,7 +96,8 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
         if run:
             continue
         if is_injected(condition):
-            injections[INJECTION[row.get("injection_verified")]] += 1
+            arrived = arrivals.setdefault(condition, dict.fromkeys(INJECTION.values(), 0))
+            arrived[INJECTION[row.get("injection_verified")]] += 1
         if row.get("target") is not None:
             held = argued if condition.removesuffix(UNCUED) == WRONG else target
             wanted = code[row["target"]]
@@ -138,7 +139,7 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
         cases=cases,
         repeats=dict(sorted(by_run.items())),
         texts=texts,
-        injections=injections,
+        arrivals=arrivals,
         options=options,
     )
 

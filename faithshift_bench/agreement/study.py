@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ WHY = {
     UNVERIFIED: "injection not in place",
     REGENERATED: "wrote reasoning of its own",
 }
+INJECTION = {True: "verified", False: "failed", None: "unstated"}
 OUTCOMES = tuple(Outcome)
 YES, NO = OUTCOMES.index(Outcome.YES), OUTCOMES.index(Outcome.NO)
 NOT_ASKED = -1
@@ -49,7 +50,7 @@ class Study:
         cases: (model, question) place -> what a judge reads, where the table has the texts.
         repeats: run (from 1) -> condition -> answers int32 (M, Q), of models that ran again.
         texts: run -> condition -> (model, question) place -> reasoning, where the table has it.
-        injections: verified, failed, unstated -> rows of run 0 with injected text.
+        arrivals: condition with injected text -> verified, failed, unstated -> rows of run 0.
         options: code -> answer as written.
     """
 
@@ -71,13 +72,23 @@ class Study:
     texts: Mapping[int, Mapping[str, Mapping[tuple[int, int], str]]] = field(
         repr=False, default_factory=dict
     )
-    injections: Mapping[str, int] = field(default_factory=dict)
+    arrivals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of models and of questions."""
         return len(self.models), len(self.questions)
+
+    @property
+    def injections(self) -> dict[str, int]:
+        """verified, failed, unstated -> rows of run 0 with injected text."""
+        return self.arrived(self.arrivals)
+
+    def arrived(self, conditions: Iterable[str]) -> dict[str, int]:
+        """The same of some conditions."""
+        found = [self.arrivals.get(condition, {}) for condition in conditions]
+        return {word: sum(each.get(word, 0) for each in found) for word in INJECTION.values()}
 
     def answer(self, condition: str) -> NDArray[np.int32]:
         """Answers (M, Q) under a condition; all ``ABSENT`` where nobody was asked."""

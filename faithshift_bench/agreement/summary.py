@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from faithshift_bench.agreement.claims import PROPERTIES
 from faithshift_bench.agreement.health import Share
-from faithshift_bench.agreement.ranking import chance_of_reversal
+from faithshift_bench.agreement.ranking import Ranking, chance_of_reversal
 from faithshift_bench.agreement.traces import POOLED
 from faithshift_bench.board import figure, span
 
@@ -66,9 +67,24 @@ def _share(share: Share) -> str:
     return "-" if share.value is None else f"{share.value:.1%} ({share.count} of {share.n})"
 
 
+def _verified(arrived: Mapping[str, int], *, scored: bool) -> str:
+    """True where every row was checked and none failed; else the rows that a reader must know of.
+
+    Failed rows are in no score. How many of them a claim bears is for its author to say.
+    """
+    n, checked = sum(arrived.values()), arrived["verified"]
+    if scored and checked == n:
+        return "injection_verified = true"
+    why = [f"{k} of {n} rows {word}" for word, k in arrived.items() if k and word != "verified"]
+    return f"injection_verified = false  # {', '.join(why) or 'no model has a score'}"
+
+
+def _scored(ranking: Ranking) -> bool:
+    return any(each.value is not None for each in ranking.models)
+
+
 def claim_toml(made: Agreements) -> str:
     """What can be claimed of this run, as a file for ``faithshift lint-claim`` to be completed."""
-    verified = made.injections.get("unstated", 0) == 0 and made.injections.get("verified", 0) > 0
     taus = "; ".join(f"{t.first}/{t.second} tau-b {figure(t.value)}" for t in made.taus)
     pairs = len({frozenset((r.higher, r.lower)) for r in made.reversals})
     lines = [
@@ -79,7 +95,8 @@ def claim_toml(made: Agreements) -> str:
         f"disagreements = {json.dumps(f'{taus}; {pairs} pairs of models reverse')}",
     ]
     for metric in made.rankings:
-        judged = metric == "biasing_features"
+        arrived = made.injections_by_metric.get(metric)
+        judged = arrived is None
         lines += [
             "",
             "[[result]]",
@@ -88,8 +105,8 @@ def claim_toml(made: Agreements) -> str:
             f"judge = {json.dumps((made.judge or '') if judged else 'none')}",
             f"elicitation = {json.dumps('none' if judged else made.plan.settings.elicitation)}",
         ]
-        if not judged:
-            lines.append(f"injection_verified = {json.dumps(verified)}")
+        if arrived is not None:
+            lines.append(_verified(arrived, scored=_scored(made.rankings[metric])))
     same = [r.same_text.value for r in made.repeats if r.same_text.value is not None]
     if same:
         lines += ["", "[rerun]", f"model = {json.dumps(made.repeats[0].model)}"]
