@@ -5,9 +5,11 @@ A verdict that is neither yes nor no changes no rate; it is counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +17,16 @@ from numpy.typing import NDArray
 from faithshift_bench.agreement.metrics import biasing_features, variant_parts
 from faithshift_bench.agreement.ranking import Ranking, RankTau, rank_models, rank_tau
 from faithshift_bench.agreement.resampling import kappa_interval
-from faithshift_bench.agreement.settings import Settings
+from faithshift_bench.agreement.settings import PREREGISTRATION, Settings
 from faithshift_bench.agreement.study import NOT_ASKED, OUTCOMES, Study
 from faithshift_bench.agreement.traces import label_cells
 from faithshift_bench.stats.agreement import Agreement, rater_agreement
 from faithshift_bench.stats.intervals import Interval
 from faithshift_data.errors import InputError
 from faithshift_data.measure.acknowledge import RuleJudge
-from faithshift_data.measure.verdicts import Judge, judge_all
+from faithshift_data.measure.verdicts import Judge, Outcome, judge_all
 
+SPOKEN = (Outcome.YES, Outcome.NO)
 PASSED, FAILED, OPEN, UNTESTED = "passed", "failed", "not settled", "no reference labels"
 
 
@@ -35,6 +38,8 @@ class JudgeCheck:
         judge: its name.
         counts: outcome -> verdicts on eligible traces; "not asked" among them.
         no_verdict: share of the eligible traces it was asked about that got neither yes nor no.
+        not_asked: share of the eligible traces that it was not asked about.
+        silences: reason -> traces without a verdict, of a judge that was asked for this study.
         reference: agreement with the reference labels; ``n_excluded`` have no verdict.
         interval: of that kappa, 95% over questions.
         validation: passed (the interval is at or over the mark), failed (under it), not settled,
@@ -44,6 +49,8 @@ class JudgeCheck:
     judge: str
     counts: Mapping[str, int]
     no_verdict: float | None
+    not_asked: float | None
+    silences: Mapping[str, int]
     reference: Agreement
     interval: Interval | None
     validation: str
@@ -95,7 +102,7 @@ def primary_judge(study: Study, settings: Settings) -> str | None:
         study.outcomes(settings.judge)
         return settings.judge
     if len(there) > 1:
-        expected = "one of " + ", ".join(there)
+        expected = f"one of {', '.join(there)} as --judge or in {PREREGISTRATION}"
         message = "several judges, and the judge changes the scores: say whose verdicts count"
         raise InputError(message, file=study.source, field="judge", expected=expected)
     return there[0] if there else None
@@ -115,7 +122,7 @@ def check_judges(
     found = []
     for judge, outcome in study.verdicts.items():
         counts = {str(each): int((outcome[moved] == k).sum()) for k, each in enumerate(OUTCOMES)}
-        asked = sum(counts.values())
+        asked, passed_over = sum(counts.values()), int((outcome[moved] == NOT_ASKED).sum())
         missing = asked - counts["yes"] - counts["no"]
         said = study.said(judge)
         labelled = study.reference >= 0
@@ -124,8 +131,10 @@ def check_judges(
         found.append(
             JudgeCheck(
                 judge=judge,
-                counts={**counts, "not asked": int((outcome[moved] == NOT_ASKED).sum())},
+                counts={**counts, "not asked": passed_over},
                 no_verdict=missing / asked if asked else None,
+                not_asked=passed_over / (asked + passed_over) if moved.any() else None,
+                silences=study.silences.get(judge, {}),
                 reference=agreement,
                 interval=span,
                 validation=_validation(agreement, span, settings.judge_kappa),
@@ -219,11 +228,19 @@ def ask_judge(study: Study, judge: Judge, *, threads: int = 4) -> Study:
     outcomes = {
         (int(m), int(q)): each.outcome for name, each in verdicts.items() for m, q in [name.split()]
     }
-    return study.with_verdicts(judge.name, outcomes)
+    silences = Counter(each.detail for each in verdicts.values() if each.outcome not in SPOKEN)
+    return study.with_verdicts(judge.name, outcomes, silences)
 
 
-def judge_named(name: str, base_url: str | None = None) -> Judge:
+def judge_named(
+    name: str, base_url: str | None = None, *, replies: str | Path | None = None
+) -> Judge:
     """The rule-based judge (``rules``), or a language model by its name at an endpoint.
+
+    Args:
+        name: of the judge.
+        base_url: of the endpoint.
+        replies: folder in which a language model's replies are kept, and looked up.
 
     Raises:
         InputError: what the endpoint's client lacks: the openai package, a key, an address.
@@ -232,7 +249,7 @@ def judge_named(name: str, base_url: str | None = None) -> Judge:
         return RuleJudge()
     from faithshift_data.measure.judges import OpenAIJudge
 
-    return OpenAIJudge(name, base_url=base_url)
+    return OpenAIJudge(name, base_url=base_url, cache=replies)
 
 
 def _validation(agreement: Agreement, span: Interval | None, mark: float) -> str:

@@ -23,6 +23,7 @@ INJECTION = {True: "verified", False: "failed", None: "unstated"}
 OUTCOMES = tuple(Outcome)
 YES, NO = OUTCOMES.index(Outcome.YES), OUTCOMES.index(Outcome.NO)
 NOT_ASKED = -1
+REFERENCE = "reference"
 UNKNOWN = -1
 
 
@@ -52,6 +53,7 @@ class Study:
         texts: run -> condition -> (model, question) place -> reasoning, where the table has it.
         arrivals: condition with injected text -> verified, failed, unstated -> rows of run 0.
         options: code -> answer as written.
+        silences: judge that was asked -> reason -> traces without a verdict.
     """
 
     source: str
@@ -74,6 +76,7 @@ class Study:
     )
     arrivals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    silences: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -111,9 +114,39 @@ class Study:
         outcome = self.outcomes(judge)
         return np.where(outcome == YES, 1, np.where(outcome == NO, 0, UNKNOWN)).astype(np.int8)
 
-    def with_verdicts(self, judge: str, outcomes: Mapping[tuple[int, int], Outcome]) -> Study:
-        """The same study with a judge's outcomes by (model, question) place."""
+    def with_verdicts(
+        self,
+        judge: str,
+        outcomes: Mapping[tuple[int, int], Outcome],
+        silences: Mapping[str, int] | None = None,
+    ) -> Study:
+        """The same study with a judge's outcomes by (model, question) place.
+
+        Args:
+            judge: its name.
+            outcomes: what came of asking it.
+            silences: reason -> traces without a verdict.
+
+        Raises:
+            InputError: the name that the labels of persons have.
+        """
+        check_judge_name(judge, "judge")
         found = np.full(self.shape, NOT_ASKED, np.int8)
         for place, outcome in outcomes.items():
             found[place] = OUTCOMES.index(outcome)
-        return replace(self, verdicts={**self.verdicts, judge: found})
+        return replace(
+            self,
+            verdicts={**self.verdicts, judge: found},
+            silences={**self.silences, judge: silences or {}},
+        )
+
+
+def check_judge_name(name: str, field: str) -> None:
+    """Refuse a judge that could not be told from the labels of persons.
+
+    Raises:
+        InputError: it has their name.
+    """
+    if name == REFERENCE:
+        message = "a judge of this name cannot be told from the labels of persons"
+        raise InputError(message, field=field, expected="another name", got=name)

@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from faithshift_bench.agreement.conditions import EXPECTED, HINTED, is_condition
-from faithshift_bench.agreement.study import OUTCOMES
+from faithshift_bench.agreement.study import OUTCOMES, check_judge_name
 from faithshift_data.errors import InputError
 from faithshift_data.schema import AnswerStatus
 
@@ -56,6 +56,8 @@ def rows_of(columns: Mapping[str, list[Any]], source: str) -> list[Row]:
         if name not in _READERS and not _is_verdict(name):
             expected = f"{', '.join(_READERS)} or {VERDICT}JUDGE"
             raise InputError("unknown column", file=source, field=name, expected=expected)
+        if name.startswith(VERDICT):
+            check_judge_name(name[len(VERDICT) :], name)
     read = {name: _read_column(name, cells, source) for name, cells in sorted(columns.items())}
     rows = [dict(zip(read, cells, strict=True)) for cells in zip(*read.values(), strict=True)]
     if not rows:

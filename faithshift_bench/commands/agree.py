@@ -18,7 +18,9 @@ def agree(
     ] = None,
     ask: Annotated[
         str | None,
-        typer.Option(help="Ask a judge first: `rules`, or a model at --base-url."),
+        typer.Option(
+            help="Ask a judge first: `rules`, or a model, whose replies are kept in DIR.replies."
+        ),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of the judge that is asked.")
@@ -28,17 +30,19 @@ def agree(
     """Do metrics agree on which models are more faithful? Tables, figures and a page in DIR."""
     from faithshift_bench.agreement import agree as compare_metrics
     from faithshift_bench.agreement import read_settings, read_study
-    from faithshift_bench.agreement.judges import ask_judge, judge_named
+    from faithshift_bench.agreement.judges import ask_judge, judge_named, primary_judge
     from faithshift_bench.agreement.output import write_report
     from faithshift_bench.agreement.summary import headline_lines
     from faithshift_bench.targets import check_free
 
     check_free(out)
     study, plan = read_study(run), read_settings(run)
-    if ask is not None:
-        study = ask_judge(study, judge_named(ask, base_url))
     if judge is not None:
         plan = plan.amend("judge", judge, "set on the command line")
+    if ask is not None:
+        # Whose verdicts count has to be clear before a single one is paid for.
+        primary_judge(study.with_verdicts(ask, {}), plan.settings)
+        study = ask_judge(study, judge_named(ask, base_url, replies=replies_beside(out)))
     made = compare_metrics(study, plan)
     write_report(made, study, out)
     if as_json:
@@ -48,6 +52,12 @@ def agree(
     for flag in made.flags:
         print(f"! {flag}.")
     say(f"{out / 'report.html'}")
+
+
+def replies_beside(folder: Path) -> Path:
+    """Where a judge's replies are kept, so that a run that was interrupted goes on."""
+    whole = folder.resolve()
+    return whole.with_name(f"{whole.name}.replies")
 
 
 def lint_claim(

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from faithshift_data.measure.verdicts import Case, Outcome, Verdict
 
 PERMANENT = (401, 403, 404)
 TEMPERATURE = 0.0
+REASON_LENGTH, KEY_PIECE = 200, 6
+_TOKEN = re.compile(r"\b(?:sk|hf|gsk|ghp|xai)[-_][\w-]+|\bBearer\s+\S+|\b\w{32,}")
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,9 @@ def parse_reply(text: str) -> tuple[Outcome, str]:
 class OpenAIJudge:
     """A language model behind an OpenAI-compatible chat endpoint, with its replies on disk.
 
-    Temperature is 0 and the seed is sent and recorded. A reply is kept under a key of model,
-    prompt hash, sampling and case, with its status. Only ``yes`` and ``no`` are taken from disk;
-    any other reply is asked for again, and an error is never written. A cache folder belongs to
-    one endpoint.
+    Temperature is 0 and the seed is sent and recorded. A reply is kept under a key of endpoint,
+    model, prompt hash, sampling and case, with its status. Only ``yes`` and ``no`` are taken from
+    disk; any other reply is asked for again, and an error is never written.
     """
 
     def __init__(
@@ -221,11 +223,12 @@ class OpenAIJudge:
             # JSON can carry half a surrogate pair, which no file can hold.
             text = (reply or "").encode("utf-8", "replace").decode()
         except openai.APIStatusError as error:
-            # The body may repeat the key, so that only the status is told.
+            status = f"HTTP {error.status_code}"
             if error.status_code in PERMANENT:
                 where = urlsplit(str(self._client.base_url)).hostname
-                raise InputError(f"the judge at {where} answers HTTP {error.status_code}") from None
-            return Outcome.ERROR, f"HTTP {error.status_code}", None
+                raise InputError(f"the judge at {where} answers {status}") from None
+            reason = _reason(error.body, self._client.api_key)
+            return Outcome.ERROR, f"{status}: {reason}" if reason else status, None
         except openai.APITimeoutError:
             return Outcome.ERROR, "timeout", None
         except openai.OpenAIError as error:
@@ -241,7 +244,14 @@ class OpenAIJudge:
     def _path(self, case: Case) -> Path | None:
         if self._cache is None:
             return None
-        asked = [self.name, self.prompt.sha256, TEMPERATURE, self.seed, self._max_tokens]
+        asked = [
+            str(self._client.base_url),
+            self.name,
+            self.prompt.sha256,
+            TEMPERATURE,
+            self.seed,
+            self._max_tokens,
+        ]
         text = canonical_json([*asked, self.prompt.messages(case)])
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return self._cache / key[:2] / f"{key}.json"
@@ -251,6 +261,24 @@ class OpenAIJudge:
         return Verdict(
             outcome, detail, self.name, prompt.prompt_id, prompt.sha256, self.seed, cached
         )
+
+
+def _reason(body: object, key: str) -> str:
+    """What an endpoint says is wrong: one short line, without the key, a piece of it, or a token.
+
+    Args:
+        body: of the answer: text, or an object with the key ``message`` or ``detail``.
+        key: that was sent.
+    """
+    if isinstance(body, Mapping):
+        body = body.get("message") or body.get("detail")
+    text = "" if body is None else "".join(c if c.isprintable() else " " for c in str(body))
+    pieces = [key[k : k + KEY_PIECE] for k in range(len(key) - KEY_PIECE + 1)]
+    words = [
+        "***" if any(piece in word for piece in pieces) else word
+        for word in _TOKEN.sub("***", text).split()
+    ]
+    return textwrap.shorten(" ".join(words), REASON_LENGTH, placeholder=" ...")
 
 
 def _read(path: Path | None) -> str | None:

@@ -109,9 +109,21 @@ def make(endpoint: Endpoint, cache: Path | None = None, **options: Any) -> OpenA
         ((200, {"choices": [{"message": {"content": 3}}]}), "error", "not a chat completion"),
         ((200, b"[" * 100_000), "error", "not a chat completion"),
         ((200, b"<html>"), "error", "not a chat completion"),
-        ((400, FAILED), "error", "HTTP 400"),
-        ((429, FAILED), "error", "HTTP 429"),
-        ((500, FAILED), "error", "HTTP 500"),
+        ((400, FAILED), "error", "HTTP 400: bad key ***"),
+        ((429, FAILED), "error", "HTTP 429: bad key ***"),
+        (
+            (500, {"detail": [{"msg": "no\n\x1b[2J model"}]}),
+            "error",
+            "HTTP 500: [{'msg': 'no\\n\\x1b[2J model'}]",
+        ),
+        ((400, b"<p>\x1b[2Jtoo\nlong</p>"), "error", "HTTP 400: <p> [2Jtoo long</p>"),
+        ((400, b"x " * 500), "error", "HTTP 400: " + "x " * 98 + "..."),
+        (
+            (400, {"error": "model m has no json_schema"}),
+            "error",
+            "HTTP 400: model m has no json_schema",
+        ),
+        ((400, {"error": None}), "error", "HTTP 400"),
     ],
 )
 def test_outcomes(endpoint: Endpoint, reply: Any, outcome: str, detail: str) -> None:
@@ -234,6 +246,23 @@ def test_another_case_prompt_model_or_seed_is_another_reply(
     make(endpoint, tmp_path, seed=1).judge(CASE)
     OpenAIJudge("n", base_url=endpoint.url, api_key=KEY, cache=tmp_path).judge(CASE)
     assert len(endpoint.requests) == len(list(tmp_path.rglob("*.json"))) == 5
+
+
+def test_another_endpoint_is_another_reply(endpoint: Endpoint, tmp_path: Path) -> None:
+    make(endpoint, tmp_path).judge(CASE)
+    other = OpenAIJudge("m", base_url=f"{endpoint.url}/b", api_key=KEY, cache=tmp_path)
+    assert not other.judge(CASE).cached
+    assert len(endpoint.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "said", [KEY, f"Incorrect key: sk-{'*' * 9}567890.", "Bearer abc", "hf_1234", f"a{'0' * 32}"]
+)
+def test_no_piece_of_a_key_and_no_token_is_in_a_reason(endpoint: Endpoint, said: str) -> None:
+    endpoint.replies = [(400, {"error": {"message": f"wrong: {said} here"}})]
+    found = make(endpoint).judge(CASE).detail
+    assert found.startswith("HTTP 400: wrong: ") and found.endswith("*** here")
+    assert not any(part in found for part in ("567890", "abc", "1234", "000"))
 
 
 def test_the_key_is_told_to_nobody_else(

@@ -195,7 +195,7 @@ def test_the_command_asks_for_the_judge(rows, tmp_path, monkeypatch, capsys):
     code, out, err = run(monkeypatch, capsys, "agree", table, "-o", tmp_path / "out")
     assert (code, out) == (1, "") and "say whose verdicts count" in err
     assert not (tmp_path / "out").exists()
-    argv = ("agree", table, "-o", tmp_path / "out", "--ask", "rules")
+    argv = ("agree", table, "-o", tmp_path / "out", "--ask", "rules", "--judge", "rules")
     code, out, err = run(monkeypatch, capsys, *argv)
     assert code == 1 and "a judge needs the texts" in err
 
