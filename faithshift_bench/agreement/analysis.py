@@ -35,10 +35,12 @@ from faithshift_bench.agreement.ranking import (
     Ranking,
     RankTau,
     Reversal,
+    comparable_pairs,
     preferences,
     rank_models,
     rank_tau,
     reversals,
+    reversing_pairs,
 )
 from faithshift_bench.agreement.resampling import question_weights
 from faithshift_bench.agreement.robustness import Robustness, common_rankings, truncation
@@ -75,7 +77,9 @@ class Agreements:
         variants: name -> the same by every named variant, where a model has a score by it.
         taus: tau-b of every pair of metrics.
         preferences: metric -> P(i > j) of every pair of models.
-        reversals: pairs of models that reverse at the level fixed in advance.
+        n_comparable: pairs of models that at least two metrics order.
+        n_reversing: those of them that reverse.
+        reversals: the same, an entry a pair of metrics, at the level of the settings.
         curves: number of reversing pairs at every level.
         traces: agreement on single traces: pooled, by model, by group.
         mean_kappas, type_difference: per-model kappa, and instruct against thinking models.
@@ -102,6 +106,8 @@ class Agreements:
     variants: Mapping[str, Ranking]
     taus: list[RankTau]
     preferences: Mapping[str, list[Preference]]
+    n_comparable: int
+    n_reversing: int
     reversals: list[Reversal]
     curves: list[Curve]
     traces: list[TraceAgreement]
@@ -171,6 +177,8 @@ def agree(study: Study, plan: Plan | None = None) -> Agreements:
         variants=_variants(study, judge_name, weights, least),
         taus=taus,
         preferences=preferred,
+        n_comparable=comparable_pairs(preferred),
+        n_reversing=reversing_pairs(reversing),
         reversals=reversing,
         curves=curves,
         traces=traces,

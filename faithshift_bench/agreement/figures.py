@@ -182,7 +182,7 @@ def _curve(made: Agreements) -> Figure | None:
     axes.set_ylabel("pairs that reverse")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    title = f"Reversals among {made.curves[0].n_pairs} pairs of models"
+    title = f"Reversals among {made.n_comparable} pairs of models"
     axes.set_title(title, fontsize=10, pad=42)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8.5)
     return figure

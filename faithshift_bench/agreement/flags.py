@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from faithshift_bench.agreement.analysis import Agreements
 
 LOST_SHARE = 0.05
+NOTHING_COMPARED = "no two metrics score the same two models"
 
 
 def flags_of(made: Agreements, n_differing_hints: int, n_right_hints: int) -> list[str]:
@@ -33,12 +34,12 @@ def flags_of(made: Agreements, n_differing_hints: int, n_right_hints: int) -> li
 
 def _reversals(made: Agreements) -> Iterable[str]:
     level = made.plan.settings.reversal_level
-    pairs = {frozenset((r.higher, r.lower)) for r in made.reversals}
-    if pairs:
-        total = made.n_models * (made.n_models - 1) // 2
+    if made.n_comparable == 0:
+        yield f"Whether models reverse is undefined: {NOTHING_COMPARED}"
+    if made.n_reversing:
         yield (
-            f"{len(pairs)} of {total} pairs of models reverse between metrics at level {level:g}: "
-            "no ranking by one metric stands for faithfulness"
+            f"{made.n_reversing} of {made.n_comparable} pairs of models reverse between metrics "
+            f"at level {level:g}: no ranking by one metric stands for faithfulness"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -204,6 +204,19 @@ def preferences(ranking: Ranking) -> list[Preference]:
         Preference(ranking.metric, i, j, None if np.isnan(p) else float(p))
         for (i, j), p in zip(pairs, preference(ranking.draws), strict=True)
     ]
+
+
+def comparable_pairs(by_metric: Mapping[str, Sequence[Preference]]) -> int:
+    """Number of pairs of models that at least two metrics order."""
+    return sum(
+        sum(each.value is not None for each in pair) > 1
+        for pair in zip(*by_metric.values(), strict=True)
+    )
+
+
+def reversing_pairs(found: Iterable[Reversal]) -> int:
+    """Number of pairs of models, however many metrics they reverse between."""
+    return len({frozenset((each.higher, each.lower)) for each in found})
 
 
 def reversals(

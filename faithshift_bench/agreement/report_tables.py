@@ -118,10 +118,9 @@ def _curves(made: Agreements) -> Table:
     )
     names = (f"{curve.first} / {curve.second}" for curve in made.curves)
     columns = ("level", *names, "by chance")
-    pairs = max((curve.n_pairs for curve in made.curves), default=0)
     note = (
-        f"Of {pairs} pairs of models. By chance: expected between two metrics if all models were "
-        "equal under both."
+        f"Of {made.n_comparable} pairs of models that two metrics order. By chance: expected "
+        "between two metrics if all models were equal under both."
     )
     return Table("reversal_curve", "Reversals at every level", columns, rows, note)
 

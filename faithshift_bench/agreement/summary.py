@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from faithshift_bench.agreement.claims import PROPERTIES
+from faithshift_bench.agreement.flags import NOTHING_COMPARED
 from faithshift_bench.agreement.health import Share
 from faithshift_bench.agreement.ranking import Ranking, chance_of_reversal
 from faithshift_bench.agreement.traces import POOLED
@@ -27,12 +28,12 @@ def headline_lines(made: Agreements) -> list[str]:
             f"Rankings by {tau.first} and {tau.second}: tau-b {figure(tau.value)} "
             f"{span(tau.interval)}{why}."
         )
-    pairs = len({frozenset((r.higher, r.lower)) for r in made.reversals})
-    total = made.n_models * (made.n_models - 1) // 2
     level = settings.reversal_level
+    chance = f"by chance {chance_of_reversal(level):.0%} of pairs that are equal under both"
     lines.append(
-        f"{pairs} of {total} pairs of models reverse between two metrics at level {level:g} "
-        f"(by chance {chance_of_reversal(level):.0%} of pairs that are equal under both)."
+        f"{_reversing(made)} between two metrics at level {level:g} ({chance})."
+        if made.n_comparable
+        else f"Pairs of models that reverse: undefined ({NOTHING_COMPARED})."
     )
     for each in made.traces:
         if each.over == POOLED:
@@ -67,6 +68,24 @@ def _share(share: Share) -> str:
     return "-" if share.value is None else f"{share.value:.1%} ({share.count} of {share.n})"
 
 
+def _reversing(made: Agreements) -> str:
+    return f"{made.n_reversing} of {made.n_comparable} pairs of models reverse"
+
+
+def _disagreements(made: Agreements) -> str:
+    """What a decision has to know; left open, with the reason, where nothing could be compared."""
+    known = [tau for tau in made.taus if tau.value is not None]
+    if not known and not made.n_comparable:
+        return f'disagreements = ""          # undefined: {NOTHING_COMPARED}'
+    taus = [f"{tau.first}/{tau.second} tau-b {figure(tau.value)}" for tau in known]
+    taus += [
+        f"{tau.first}/{tau.second} tau-b undefined, {tau.reason}"
+        for tau in made.taus
+        if tau.value is None
+    ]
+    return f"disagreements = {json.dumps('; '.join([*taus, _reversing(made)]))}"
+
+
 def _verified(arrived: Mapping[str, int], *, scored: bool) -> str:
     """True where every row was checked and none failed; else the rows that a reader must know of.
 
@@ -85,14 +104,12 @@ def _scored(ranking: Ranking) -> bool:
 
 def claim_toml(made: Agreements) -> str:
     """What can be claimed of this run, as a file for ``faithshift lint-claim`` to be completed."""
-    taus = "; ".join(f"{t.first}/{t.second} tau-b {figure(t.value)}" for t in made.taus)
-    pairs = len({frozenset((r.higher, r.lower)) for r in made.reversals})
     lines = [
         "# Complete it, then: faithshift lint-claim claim.toml",
         'claim = "..."',
         'kind = "ranking"            # score | comparison | ranking',
         "informs_decision = true",
-        f"disagreements = {json.dumps(f'{taus}; {pairs} pairs of models reverse')}",
+        _disagreements(made),
     ]
     for metric in made.rankings:
         arrived = made.injections_by_metric.get(metric)
@@ -107,10 +124,11 @@ def claim_toml(made: Agreements) -> str:
         ]
         if arrived is not None:
             lines.append(_verified(arrived, scored=_scored(made.rankings[metric])))
-    same = [r.same_text.value for r in made.repeats if r.same_text.value is not None]
-    if same:
-        lines += ["", "[rerun]", f"model = {json.dumps(made.repeats[0].model)}"]
-        lines.append(f"identical = {min(same):.4f}")
+    shares = [(run.same_text.value, run.model) for run in made.repeats]
+    known = [(share, model) for share, model in shares if share is not None]
+    if known:
+        share, model = min(known)
+        lines += ["", "[rerun]", f"model = {json.dumps(model)}", f"identical = {json.dumps(share)}"]
     lines += [
         "",
         "# [reproduction]             # of a published result by biasing features",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 
 from faithshift_bench.agreement import agree, read_settings
-from faithshift_bench.agreement.claims import check_claim
-from faithshift_bench.agreement.summary import claim_toml
+from faithshift_bench.agreement.claims import BROKEN, KEPT, check_claim, lint_claim
+from faithshift_bench.agreement.summary import claim_toml, headline_lines
 from tests.bench.agreement.rows import study, trace
 
 PLAN = read_settings().amend("n_resamples", 100, "test")
@@ -68,3 +68,39 @@ def test_what_has_no_score_is_not_verified():
     assert (filler, early) == (False, False) and "  # no model has a score\n" in text
     without = [row for row in few if row["condition"] in ("baseline", "hinted", "filler")]
     assert injections(without)[1] is False
+
+
+def rule_3(claim):
+    return lint_claim(claim)[2].outcome
+
+
+def test_only_pairs_that_two_metrics_order_can_reverse():
+    rows = rows_of_models()
+    half = [r for r in rows if r["model"] != "o" or r["condition"] in ("baseline", "hinted")]
+    whole, made = agree(study(rows), PLAN), agree(study(half), PLAN)
+    assert (whole.n_comparable, made.n_comparable) == (3, 1)
+    (line,) = [line for line in headline_lines(made) if "models reverse between" in line]
+    assert line.startswith(f"{made.n_reversing} of 1 pairs of models reverse between")
+    claim = check_claim(tomllib.loads(claim_toml(made)))
+    assert claim["disagreements"].endswith(f"{made.n_reversing} of 1 pairs of models reverse")
+    assert rule_3(claim) == KEPT
+
+
+def test_where_nothing_can_be_compared_nothing_is_said_to_agree():
+    rows = [row for row in rows_of_models() if row["condition"] in ("baseline", "hinted")]
+    made = agree(study(rows), PLAN)
+    why = "no two metrics score the same two models"
+    assert f"Pairs of models that reverse: undefined ({why})." in headline_lines(made)
+    assert f"Whether models reverse is undefined: {why}" in made.flags
+    claim, text = claim_of(rows)
+    assert claim["disagreements"] == "" and why in text
+    assert rule_3(claim) == BROKEN
+
+
+def test_a_rerun_is_of_one_model_with_its_own_share():
+    rows = [{**row, "reasoning": "so"} for row in rows_of_models(n=4)]
+    again = [{**row, "run": 1} for row in rows if row["model"] in "mn"]
+    for row in again:
+        row["reasoning"] = "or" if (row["model"], row["condition"]) == ("n", "filler") else "so"
+    claim, _ = claim_of([*rows, *again])
+    assert claim["rerun"] == {"model": "n", "identical": 28 / 32}
