@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from leaderboard.store import Store
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 done, 1 the input was wrong or figures differ (a line each on stderr)."""
+    signal.signal(signal.SIGTERM, _end)
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -146,6 +148,12 @@ def _told(options: argparse.Namespace) -> tuple[Store, Board, Confines]:
     board = Board(options.data, options.key)
     board.check()
     return Store(options.store), board, confines
+
+
+def _end(number: int, _: object) -> None:
+    """Who is told to end also ends what it runs, and removes what it has put aside."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _say(line: str) -> None:

@@ -1,13 +1,16 @@
 """The process that reads a stranger's scores: it limits itself first, and answers in a fixed form.
 
-``python -m leaderboard.judge JOB OUT``; both are JSON files, and nothing is printed.
+``python -m leaderboard.judge JOB OUT``; both are JSON files, and nothing is printed. It ends with
+its standard input, so that none outlives who asked for it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,16 @@ LARGEST_OUTCOME = 2**20
 
 def main() -> int:
     """Judge one submission; 0 where ``OUT`` says what came of it."""
+    threading.Thread(target=_end_with_input, daemon=True).start()
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     _confine(job["memory_bytes"], job["cpu_seconds"])
     Path(sys.argv[2]).write_text(json.dumps(_judge(job)), encoding="utf-8")
     return 0
+
+
+def _end_with_input() -> None:
+    os.read(0, 1)
+    os._exit(1)
 
 
 def _confine(memory: int, seconds: int) -> None:

@@ -164,20 +164,20 @@ def _run(job: Path, out: Path, seconds: float) -> int | None:
     """The exit status of a judge; None: it was ended because it took too long."""
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "leaderboard.judge", str(job), str(out)],
         cwd=ROOT,
         env=env,
-        stdin=subprocess.DEVNULL,
+        # Its end is this process's end, of whatever kind.
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    ) as process:
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +25,8 @@ SELF_TEST = "selftest.json"
 DAY = timedelta(days=1)
 # Seconds after which the queue is looked at, where nobody says that something has come.
 PATIENCE = 30.0
+# Seconds in which a process that is told to end does so by itself.
+GRACE = 5.0
 
 
 class Worker(threading.Thread):
@@ -66,8 +69,10 @@ class Worker(threading.Thread):
         """End, and the process that runs with it; what it judged stays in the queue."""
         self._ended = True
         self._wake.set()
-        if (process := self._process) is not None:
-            process.terminate()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._process is not None:
+                self._process.send_signal(number)
+            self.join(GRACE)
 
     def run(self) -> None:
         """Pass after pass; a fault is told, and the next pass tries again."""
@@ -105,6 +110,9 @@ class Worker(threading.Thread):
         self._process = subprocess.Popen(
             argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
         )
+        # Who stopped this thread meanwhile saw no process.
+        if self._ended:
+            self._process.terminate()
         out, _ = self._process.communicate()
         return self._process.returncode, out.strip()
 

@@ -265,6 +265,12 @@ def test_a_judge_knows_no_token(board, filled, monkeypatch, tmp_path):
         def __init__(self, argv, **how):
             seen.update(how)
 
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
         def wait(self, seconds=None):
             return 1
 
