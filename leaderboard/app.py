@@ -13,6 +13,7 @@ from typing import Any
 import gradio as gr
 
 from faithshift_bench.submission.bounds import FORMATS
+from faithshift_bench.submission.card import MAX_BYTES
 from faithshift_data.errors import InputError
 from leaderboard import fragments
 from leaderboard.desk import CARD, Desk
@@ -24,11 +25,14 @@ from leaderboard.rows import (
     MEANING,
     PARTS,
     PLACES,
+    RANKED,
     TITLES,
     Cell,
     Column,
     cells,
     chosen,
+    lower_is_better,
+    ordered,
     parts,
 )
 
@@ -42,10 +46,11 @@ THEME = gr.themes.Base(
     font_mono=["ui-monospace", "monospace"],
 )
 ACCESS = ("both", "black box", "white box")
+ORDERS = (RANKED, *(column.title for column in COLUMNS))
 # A page stays light: a history goes on in `/api/entries`.
 MOST_LINES = 200
-# Below every figure, above every place: where a column sorts what is undefined.
-UNDEFINED = {"place": 10**9}
+# Where the menu of a column sorts what is undefined: behind the best.
+LOWEST, HIGHEST = -1, 10**9
 WIDTHS = {"detector": 210, "place": 80, "group": 84, "certificate": 170, "reads": 170, "n": 180}
 WIDTHS |= {"submission": 520, "outcome": 520}
 LINES = ("received", "detector", "revision", "submission")
@@ -76,6 +81,8 @@ def pages(desk: Desk, *, login: bool = False) -> gr.Blocks:
                 _history(desk, third)
             with gr.Tab("Rules"):
                 gr.Markdown((HERE / "RULES.md").read_text("utf-8"), elem_classes="text")
+    # Mounted, it is never launched; Gradio would then open any file of the server that is named.
+    made.has_launched = True
     made.queue(default_concurrency_limit=VIEWERS, api_open=False, max_size=200)
     return made
 
@@ -85,6 +92,7 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
         table = gr.Radio([], label="Table", scale=3)
         words = gr.Textbox("", label="Search", placeholder="name, revision, trained on", scale=2)
         access = gr.Radio(ACCESS, value=ACCESS[0], label="Access", scale=2)
+        order = gr.Dropdown(ORDERS, value=ORDERS[0], label="Order, the best first", scale=1)
     about = gr.HTML(elem_classes="text")
     rows = gr.Dataframe(elem_id="board", **_grid(COLUMNS))
     with gr.Row():
@@ -99,20 +107,20 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
     gr.HTML(
         f"<p>All tables: {links} · <a href='api/entries'>entries as JSON</a></p>"
         f"<h3>How to read it</h3><p>{MEANING}</p><p>{PLACES}</p>"
-        "<p>The \u22ee in a column's head sorts by it; “Clear sort” goes back to the ranking.</p>",
+        "<p>The ⋮ in a column's head sorts by it, too; “Clear sort” takes that back.</p>",
         elem_classes="text",
     )
 
-    def show(name: str | None, search: str | None, box: str) -> list[Any]:
+    def show(name: str | None, search: str | None, box: str, by: str) -> list[Any]:
         found = _named(tables(desk.store.entries()))
         if not found:
             return ["<p>No entries yet.</p>", *[gr.skip()] * (len(outputs) - 1)]
         kept = name in found
         name = name if kept else next(iter(found))
-        shown = chosen(found[name].rows, search or "", box)
+        shown = ordered(chosen(found[name].rows, search or "", box), by)
         narrowed = Table(found[name].kind, found[name].data, found[name].metric, tuple(shown))
         return [
-            fragments.about(found[name]),
+            fragments.about(found[name], len(shown)),
             # A late answer takes back no choice that was made since.
             gr.Radio(list(found)) if kept else gr.Radio(list(found), value=name),
             gr.Dataframe(_values(COLUMNS, [cells(row) for row in shown], shown)),
@@ -122,9 +130,10 @@ def _board(desk: Desk, page: gr.Blocks, tab: gr.Tab) -> None:
         ]
 
     outputs = [about, table, rows, *plots, *more, cards]
-    told_ = {"inputs": [table, words, access], "outputs": outputs}
+    told_ = {"inputs": [table, words, access, order], "outputs": outputs}
     private = {"api_visibility": "private", "show_progress": "hidden"}
-    gr.on([page.load, tab.select, table.input, access.input], show, **told_, **private)
+    chosen_ = [page.load, tab.select, table.input, access.input, order.input]
+    gr.on(chosen_, show, **told_, **private)
     words.change(show, **told_, **private, trigger_mode="always_last")
 
 
@@ -150,7 +159,9 @@ def _submit(desk: Desk, login: bool) -> None:
                 looked = gr.Button("Check")
                 taken = gr.Button("Submit", variant="primary")
             outcome = gr.HTML(elem_id="outcome")
-        card = gr.Textbox(CARD, label="Detector card (TOML)", lines=20, elem_id="card")
+        card = gr.Textbox(
+            CARD, label="Detector card (TOML)", lines=20, elem_id="card", max_length=MAX_BYTES
+        )
 
     def look(path: str | None, text: str, meant: bool) -> str:
         try:
@@ -244,7 +255,7 @@ def _values(
         "headers": [column.title for column in columns],
         "data": [
             [
-                UNDEFINED.get(column.title, -1) if column.number and cell.key == "" else cell.key
+                _undefined(column.title) if column.number and cell.key == "" else cell.key
                 for column, cell in zip(columns, line, strict=True)
             ]
             for line in grid
@@ -254,6 +265,10 @@ def _values(
             "styling": [[each] * len(columns) for each in style],
         },
     }
+
+
+def _undefined(title: str) -> int:
+    return HIGHEST if lower_is_better(title) else LOWEST
 
 
 def _part(table: Table, part: str) -> Any:

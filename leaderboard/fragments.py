@@ -14,9 +14,10 @@ from leaderboard.worker import self_tested
 MOST_CARDS = 100
 
 
-def about(table: Table) -> str:
-    """A table's title, and what is told of it."""
-    return f"<h2>{escape(TITLES[table.kind])}</h2><p>{escape(told(table))}</p>"
+def about(table: Table, n_shown: int) -> str:
+    """A table's title, what is told of it, and whether a search leaves nothing."""
+    none = "" if n_shown else "<p>Nothing here has these words and this access.</p>"
+    return f"<h2>{escape(TITLES[table.kind])}</h2><p>{escape(told(table))}</p>{none}"
 
 
 def plot(figure: str, caption: str) -> str:

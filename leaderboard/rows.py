@@ -56,6 +56,7 @@ COLUMNS = tuple(
     )
 )
 NAME = COLUMNS[0]
+RANKED = "as ranked"
 
 
 def cells(row: Row) -> list[Cell]:
@@ -131,13 +132,37 @@ def chosen(rows: Sequence[Row], words: str, access: str) -> list[Row]:
     return [row for row in rows if row.entry["control"] or fits(row.entry)]
 
 
+def lower_is_better(title: str) -> bool:
+    """Of a column of numbers."""
+    return title == "place" or title.startswith("IVR")
+
+
+def ordered(rows: Sequence[Row], by: str) -> list[Row]:
+    """The rows by a column, the best or first first, what is undefined last; ties as ranked.
+
+    Args:
+        rows: of a table, as it ranks them.
+        by: the title of a column; anything else leaves them as they are.
+    """
+    titles = [column.title for column in COLUMNS]
+    if by not in titles:
+        return list(rows)
+    place = titles.index(by)
+    down = COLUMNS[place].number and not lower_is_better(by)
+    keyed = [(cells(row)[place].key, row) for row in rows]
+    known = sorted(
+        (each for each in keyed if each[0] != ""), key=lambda each: each[0], reverse=down
+    )
+    return [row for _, row in known] + [row for key, row in keyed if key == ""]
+
+
 def details(entry: Entry) -> dict[str, Any]:
     """What the card says, and why nothing was certified: name, revision, url, lines."""
     card = entry["card"]
     lines = [
         f"trained on: {', '.join(card['training_data']) or 'nothing'}",
         *(f"declared: {DECLARATIONS[name]}" for name in declared(entry)),
-        *([f"nothing certified: {entry['why']}"] if entry["why"] else []),
+        *([_why(entry["why"])] if entry["why"] else []),
         f"submission {entry['id']}",
     ]
     return {"name": card["name"], "revision": card["revision"], "url": card["url"], "lines": lines}
@@ -166,6 +191,11 @@ def _rates(entry: Entry, part: str) -> dict[tuple[str, str], float | None]:
     if part == "axes":
         return {(rate, axis): v for rate in RATES for axis, v in entry["axes"][rate].items()}
     return {(rate, name): v[rate] for name, v in entry["domains"].items() for rate in RATES}
+
+
+def _why(reason: str) -> str:
+    begin = "nothing certified"
+    return reason if reason.startswith(begin) else f"{begin}: {reason}"
 
 
 def _text(text: str) -> Cell:

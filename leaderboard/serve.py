@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,8 +38,9 @@ UPLOAD = "/gradio_api/upload"
 # A form around an upload, or what any other request may hold: a card, at most.
 SMALL = 256 * 1024
 LIMITS = {UPLOAD: MAX_BYTES + SMALL, ROUTE: MAX_BODY}
-# Bodies larger than a small one, in memory at once, and the seconds that one may take to come.
-LARGE_AT_ONCE, BODY_SECONDS = 4, 120.0
+# Bodies larger than a small one, in memory at once. A sender has some seconds before it has to keep
+# to a pace (bytes a second), so that a few slow ones do not hold all places.
+LARGE_AT_ONCE, GRACE, PACE = 4, 10.0, 64 * 1024
 # The page may ask this server, and nobody else.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
@@ -79,11 +81,26 @@ def _refusal(method: str, path: str, headers: Mapping[bytes, bytes]) -> JSONResp
     if method in ("GET", "HEAD", "OPTIONS"):
         return None
     length, most = headers.get(b"content-length", b"-"), LIMITS.get(path, SMALL)
-    if not length.isdigit():
-        return JSONResponse({"error": "how long is it? (no Content-Length)"}, 411)
+    # Of a body in chunks, the length that stands beside them means nothing.
+    if not length.isdigit() or b"transfer-encoding" in headers:
+        return JSONResponse({"error": "how long is it? (no Content-Length, or in chunks)"}, 411)
     if int(length) > most:
         return JSONResponse({"error": f"too large (expected {most} bytes at most)"}, 413)
     return None
+
+
+async def _body(request: Request) -> bytes:
+    """What a client sends.
+
+    Raises:
+        TimeoutError: it comes too slowly.
+    """
+    body, graced = bytearray(), asyncio.get_running_loop().time() + GRACE
+    async with asyncio.timeout_at(graced) as limit:
+        async for part in request.stream():
+            body += part
+            limit.reschedule(graced + len(body) / PACE)
+    return bytes(body)
 
 
 def application(desk: Desk, *, login: bool = False) -> FastAPI:
@@ -112,8 +129,7 @@ def application(desk: Desk, *, login: bool = False) -> FastAPI:
 
     async def take_now(request: Request) -> Response:
         try:
-            async with asyncio.timeout(BODY_SECONDS):
-                body = await request.body()
+            body = await _body(request)
         except TimeoutError:
             return JSONResponse({"error": "the body did not come in time"}, 408)
         told = (desk.store, boards, "POST", ROUTE, body, None, desk.keep)
@@ -147,8 +163,13 @@ def application(desk: Desk, *, login: bool = False) -> FastAPI:
 
 def serve(desk: Desk, worker: Worker, host: str, port: int, *, login: bool = False) -> None:
     """Serve until a signal comes; the address goes to stdout. Port 0 is any that is free."""
-    app = application(desk, login=login)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+    with (
+        tempfile.TemporaryDirectory(prefix="board-") as uploads,
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening,
+    ):
+        # Nobody else on this machine reads what is uploaded, and nothing of it is left.
+        os.environ["GRADIO_TEMP_DIR"] = uploads
+        app = application(desk, login=login)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         # From now on whoever comes waits, and is not refused.

@@ -1,135 +1,28 @@
-"""The board as a server, and a person's path through it and the static page in Chromium.
+"""A person's path through the board's pages, and through the static one, in Chromium.
 
-One server and one browser for all of it. Needs the extra ``leaderboard``; the browser's part needs
-``playwright`` and Debian's ``chromium``, too.
+Needs the extra ``leaderboard``, ``playwright``, and Debian's ``chromium``.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import faithshift_data as fd
-from faithshift_bench.core import DEFAULT
 from faithshift_bench.detectors.registry import CONTROLS
-from faithshift_bench.submission.package import about_data
-from faithshift_bench.submission.send import ROUTE, request_of
-from leaderboard.entry import metric_version
 from leaderboard.page import render
-from leaderboard.store import Store
-from leaderboard.worker import SELF_TEST
-from tests.leaderboard.crowd import FREE, made
+from tests.leaderboard.conftest import EVIL
 from tests.leaderboard.hostile import CARD
-from tests.leaderboard.served import PATIENCE, ask, served
-from tests.leaderboard.test_page import entry
+from tests.leaderboard.served import PATIENCE
 
 pytest.importorskip("gradio", reason="pip install -e '.[leaderboard]' -c constraints.txt")
 CHROMIUM = shutil.which("chromium")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 QUIET += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-EVIL = "<img src=x onerror=\"document.title='won'\">"
-
-
-class Served(NamedTuple):
-    """Where the board listens, its store, and the data that it ranks."""
-
-    url: str
-    store: Store
-    data: Path
-
-
-@pytest.fixture(scope="module")
-def board(synthetic, tmp_path_factory):
-    """A board with entries on hidden labels, and on open ones with controls that need no run."""
-    folder = tmp_path_factory.mktemp("served") / "store"
-    (folder / "entries").mkdir(parents=True)
-    data = {**about_data(fd.open(synthetic)), "hidden": False}
-    entries = [entry(k, mfs=k / 20, span=(k / 20 - 0.01, k / 20 + 0.01)) for k in range(1, 13)]
-    entries[2]["card"] |= {"name": EVIL, "revision": EVIL, "training_data": [EVIL]}
-    entries[3]["card"]["reads"] = ["states"]
-    entries.append(entry(50, mfs=0.0, span=None, control=True))
-    for k, name in enumerate(CONTROLS, start=60):
-        entries.append(entry(k, control=True, data=data, metric=metric_version()))
-        entries[-1]["settings"] |= {"protocol": DEFAULT.name}
-        entries[-1]["card"]["name"] = name
-    for each in entries:
-        (folder / "entries" / f"{each['id']}.json").write_text(json.dumps(each))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    tested = {"at": now, "same": True, "outcome": "the same"}
-    (folder / SELF_TEST).write_text(json.dumps(tested))
-    process, url = served(folder, synthetic)
-    try:
-        yield Served(url, Store(folder, FREE), synthetic)
-    finally:
-        process.terminate()
-        assert process.wait(PATIENCE) in (0, -15)
-
-
-def test_files_and_lists(board):
-    status, text = ask(f"{board.url}/board.csv")
-    assert status == 200 and text.count(b"\n") == 1 + 13 + len(CONTROLS)
-    records = json.loads(ask(f"{board.url}/board.json")[1])
-    assert (
-        records == pq.read_table(pa.BufferReader(ask(f"{board.url}/board.parquet")[1])).to_pylist()
-    )
-    entries = json.loads(ask(f"{board.url}/api/entries")[1])
-    assert entries == board.store.entries()
-    name = entries[0]["id"]
-    assert json.loads(ask(f"{board.url}/api/entries/{name}")[1]) == entries[0]
-    assert ask(f"{board.url}/api/entries/..%2f..%2fx")[0] == 404
-    assert json.loads(ask(f"{board.url}/api/rejections")[1]) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "headers", "expected"),
-    [
-        (ROUTE, b"[", {}, 422),
-        (ROUTE, b"x" * 300_000, {}, 422),
-        (ROUTE, b"x", {"Content-Length": "209715200"}, 413),
-        ("/gradio_api/upload", b"x", {"Content-Length": "209715200"}, 413),
-        ("/gradio_api/queue/join", b"x", {"Content-Length": "300000"}, 413),
-        (
-            "/gradio_api/upload",
-            b"garbage",
-            {"Content-Type": "multipart/form-data; boundary=b"},
-            400,
-        ),
-        ("/gradio_api/upload", b"--b\r\n\r\n", {"Content-Type": "multipart/form-data"}, 400),
-    ],
-)
-def test_what_is_malformed_or_too_large_is_refused(board, path, body, headers, expected):
-    status, said = ask(f"{board.url}{path}", body, **headers)
-    assert status == expected and b"Traceback" not in said and len(said) < 300
-
-
-def test_no_file_of_the_board_is_served(board):
-    for path in (
-        board.data / "manifest.json",
-        board.store.folder / SELF_TEST,
-        "leaderboard/store.py",
-    ):
-        assert ask(f"{board.url}/gradio_api/file={path}")[0] in (403, 404)
-
-
-def test_twenty_at_once_are_all_taken_or_refused_in_one_line(board, tmp_path):
-    """Sound statements of other data: each is refused, and nothing is stored."""
-    packages = [made(k, tmp_path) for k in range(20)]
-    bodies = [request_of(package, scores.read_bytes()) for package, scores in packages]
-    with ThreadPoolExecutor(20) as pool:
-        found = list(pool.map(lambda body: ask(f"{board.url}{ROUTE}", body), bodies))
-    assert {status for status, _ in found} == {422}
-    assert all("other data than this board ranks" in json.loads(said)["error"] for _, said in found)
-    assert board.store.submissions() == []
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +83,14 @@ def test_a_persons_path(board, page, tmp_path):
     assert first_cells(page, 3)[:3] == ["0.00", "0.05", "0.10"]
     sort(page, "MFS", "Clear sort")
     until(lambda: first_cells(page)[0] == "detector 12")
+
+    # By keys alone: the menu of a head is for a mouse.
+    for steps, first in ((["ArrowDown"], EVIL), (["ArrowUp"], "detector 12")):
+        page.get_by_label("Order").focus()
+        for key in (*steps, "Enter"):
+            page.keyboard.press(key)
+        until(lambda first=first: first_cells(page)[0] == first)
+        page.get_by_label("Order").blur()
 
     page.get_by_label("Search").fill("detector 7")
     until(lambda: first_cells(page) == ["detector 7", "detector 50"])
