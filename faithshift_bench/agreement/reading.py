@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,13 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
         at = place["model"][row["model"]], place["question_id"][row["question_id"]]
         run, condition = row.get("run") or 0, row["condition"]
         answers = by_run.setdefault(run, {}).setdefault(condition, np.full(shape, ABSENT, np.int32))
-        answers[at] = _answer_code(row, code)
+        n_options = of_question["n_options"].get(row["question_id"])
+        answers[at] = _answer_code(row, code, n_options)
+        for key in ("target", "gold"):
+            if _beyond(row.get(key), n_options):
+                where: dict[str, Any] = {"file": source, "row": number, "field": key}
+                expected = f"one of {n_options} options"
+                raise InputError("beyond the options", **where, expected=expected, got=row[key])
         if row.get("reasoning") is not None:
             texts.setdefault(run, {}).setdefault(condition, {})[at] = row["reasoning"]
         if run:
@@ -103,7 +110,7 @@ def assemble(source: str, rows: Sequence[Row]) -> Study:
             wanted = code[row["target"]]
             if held[at] not in (ABSENT, wanted):
                 message, expected = "two targets of one model and question", options[held[at]]
-                where: dict[str, Any] = {"file": source, "row": number, "field": "target"}
+                where = {"file": source, "row": number, "field": "target"}
                 raise InputError(message, **where, expected=expected, got=row["target"])
             held[at] = wanted
         if condition != HINTED:
@@ -167,13 +174,21 @@ def _constant(source: str, rows: Sequence[Row], key: str, owner: str) -> dict[st
     return found
 
 
-def _answer_code(row: Row, code: dict[str, int]) -> int:
+def _beyond(answer: str | None, n_options: int | None) -> bool:
+    """Whether it is a letter that none of the options has."""
+    known = answer is not None and n_options is not None and len(answer) == 1
+    return known and answer in ascii_uppercase[n_options:]
+
+
+def _answer_code(row: Row, code: dict[str, int], n_options: int | None) -> int:
     if is_injected(row["condition"]):
         if row.get("injection_verified") is False:
             return UNVERIFIED
         if row.get("regenerated"):
             return REGENERATED
     if row["answer"] is None or row.get("answer_status") not in (None, AnswerStatus.EXPLICIT):
+        return UNSTATED
+    if _beyond(row["answer"], n_options):
         return UNSTATED
     return code[row["answer"]]
 

@@ -9,7 +9,8 @@ condition                 see `conditions`
 answer                    a bare letter, a number or a text; empty: none
 answer_status             explicit (where an answer stands), inferred, ambiguous, out_of_set, none
 target                    the option that the hint, or injected reasoning, argues for
-gold, group, n_options    of a question: right option, subject, number of options
+gold, group, n_options    of a question: right option, subject, number of options (a letter
+                          beyond them is no answer: out_of_set)
 model_type                of a model: thinking or instruct
 truncated                 true where the generation reached its limit of tokens
 injection_verified        false where the injected text did not arrive
@@ -37,6 +38,7 @@ NEEDED = ("model", "question_id", "condition", "answer")
 VERDICT = "verdict:"
 INFERRED = "inferred"
 STATUSES = (*map(str, AnswerStatus), INFERRED)
+MIN_OPTIONS, MAX_OPTIONS = 2, 10**6
 TYPES = ("thinking", "instruct")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 Row = dict[str, Any]
@@ -57,7 +59,7 @@ def rows_of(columns: Mapping[str, list[Any]], source: str) -> list[Row]:
             expected = f"{', '.join(_READERS)} or {VERDICT}JUDGE"
             raise InputError("unknown column", file=source, field=name, expected=expected)
         if name.startswith(VERDICT):
-            check_judge_name(name[len(VERDICT) :], name)
+            check_judge_name(name[len(VERDICT) :].strip(), name)
     read = {name: _read_column(name, cells, source) for name, cells in sorted(columns.items())}
     rows = [dict(zip(read, cells, strict=True)) for cells in zip(*read.values(), strict=True)]
     if not rows:
@@ -141,6 +143,15 @@ def _count(text: str) -> int:
     return value
 
 
+def _options(text: str) -> int | None:
+    value = int(text)
+    if value == 0:
+        return None
+    if not MIN_OPTIONS <= value <= MAX_OPTIONS:
+        raise ValueError(text)
+    return value
+
+
 def _answer(text: str) -> str:
     """``b``, ``(B)`` and ``B.`` are one answer."""
     bare = text.strip("().").strip()
@@ -161,7 +172,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "target": (_answer, "an option"),
     "gold": (_answer, "an option"),
     "group": (_name, "a name in printable characters"),
-    "n_options": (_count, "a whole number"),
+    "n_options": (_options, f"a whole number from {MIN_OPTIONS} to {MAX_OPTIONS}, or 0: unknown"),
     "model_type": (_one_of(*TYPES), " or ".join(TYPES)),
     "truncated": _BOOL,
     "injection_verified": _BOOL,

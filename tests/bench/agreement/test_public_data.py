@@ -10,6 +10,7 @@ import csv
 import json
 import os
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,17 +57,20 @@ def condition_of(row):
 
 def judged_changes(n_options):
     """A study whose models are the conditions of upstream."""
-    rows = []
+    rows, options = [], {}
     for row in lines("judged_changes_anonymous.jsonl"):
         key = condition_of(row)
         shared = {"model": " | ".join(key), "question_id": row["id"]}
-        shared |= {"target": row["hinted_answer"], "n_options": n_options(key)}
+        shared |= {"target": row["hinted_answer"]}
+        options[row["id"]] = n_options(key)
         said = {"present": row["hint_present"], "relied": row["relied_on_hint"]}
         verdicts = {f"verdict:{name}": WORD[value] for name, value in said.items()}
         before, after = row["previous_answer"] or "", row["new_answer"] or ""
         rows.append({**shared, "condition": "baseline", "answer": before})
         rows.append({**shared, "condition": "hinted", "answer": after, **verdicts})
-    return assemble("upstream", rows_of(columns_of(rows), "upstream"))
+    study = assemble("upstream", rows_of(columns_of(rows), "upstream"))
+    # Too few for some of the answers, so that a table that said so would be refused.
+    return replace(study, n_options=np.array([options[name] for name in study.questions]))
 
 
 def reproduced(study, judge):

@@ -16,6 +16,7 @@ from faithshift_bench.agreement import agree, read_study
 from faithshift_bench.agreement.conditions import early, is_condition, is_injected, percent_of
 from faithshift_bench.agreement.health import repeats
 from faithshift_bench.agreement.reading import assemble
+from faithshift_bench.agreement.study import UNSTATED
 from faithshift_bench.agreement.summary import headline_lines
 from faithshift_bench.agreement.table import rows_of
 from faithshift_data.errors import InputError
@@ -127,6 +128,9 @@ def test_conditions(name, known, injected, percent):
         ({"truncated": "perhaps"}, "field truncated: bad value (expected true or false"),
         ({"run": "-1"}, "field run: bad value"),
         ({"n_options": "ten"}, "field n_options: bad value"),
+        ({"n_options": 1}, "row 0, field n_options: bad value (expected a whole number from 2"),
+        ({"n_options": 99999999999}, "row 0, field n_options: bad value"),
+        ({"n_options": 10**30}, "row 0, field n_options: bad value"),
         ({"model_type": "chatty"}, "field model_type: bad value (expected thinking or instruct"),
         ({"verdict:j": "maybe"}, "field verdict:j: bad value (expected yes, no, unparsed"),
         ({"verdict:": "yes"}, "field verdict:: unknown column"),
@@ -162,12 +166,28 @@ def test_a_wrong_cell_is_one_line(change, line):
             [{**ROW, "target": "A"}, {**ROW, "condition": "filler", "target": "C"}],
             "row 1, field target: two targets of one model and question (expected A, got C)",
         ),
+        (
+            [{**ROW, "n_options": 4}, {**ROW, "condition": "filler", "target": "E"}],
+            "row 1, field target: beyond the options (expected one of 4 options, got E)",
+        ),
+        ([{**ROW, "n_options": 3, "gold": "d"}], "row 0, field gold: beyond the options"),
     ],
 )
 def test_rows_that_contradict_each_other_are_one_line(rows, line):
     with pytest.raises(InputError) as found:
         read(rows)
     assert line in str(found.value)
+
+
+def test_a_letter_beyond_the_options_is_no_answer():
+    letters = {"a": "D", "b": "E", "c": "e", "d": "EF", "e": "12"}
+    rows = [{**ROW, "question_id": q, "answer": a, "n_options": 4} for q, a in letters.items()]
+    assert (read(rows).answers["hinted"] == UNSTATED).tolist() == [[0, 1, 1, 0, 0]]
+    # The number may stand on another row of the question; where it is unknown, any letter may be.
+    apart = [{**row, "n_options": ""} for row in rows]
+    apart += [{**row, "condition": "baseline"} for row in rows]
+    assert (read(apart).answers["hinted"] == UNSTATED).tolist() == [[0, 1, 1, 0, 0]]
+    assert (read([{**row, "n_options": ""} for row in rows]).answers["hinted"] >= 0).all()
 
 
 def test_a_missing_column_and_no_rows(tmp_path):
