@@ -41,12 +41,18 @@ class Board:
     """Data that are ranked on.
 
     Attributes:
-        public: name or path of the folder that entrants score.
+        public: name or path of the folder that entrants score; a path is kept whole, since a judge
+            works elsewhere.
         key: the folder with all labels; None where ``public`` withholds none.
     """
 
     public: str
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Make paths whole."""
+        object.__setattr__(self, "public", _whole(self.public))
+        object.__setattr__(self, "key", self.key and _whole(self.key))
 
     @cached_property
     def hash(self) -> str:
@@ -65,6 +71,12 @@ class Board:
             raise InputError("labels", file=self.public, field="--key", expected=expected)
         if self.key is not None and fd.open(self.key).manifest.key_of != self.hash:
             raise InputError("not the key of these data", file=self.key, field="--key")
+
+
+def _whole(name: str) -> str:
+    """The same data from any folder; as in ``fd.open``, an embedded name is no folder."""
+    is_path = name not in fd.embedded() and Path(name).is_dir()
+    return str(Path(name).absolute()) if is_path else name
 
 
 def judge(store: Store, name: str, board: Board, confines: Confines) -> dict[str, Any]:
@@ -92,13 +104,9 @@ def check(package: Path, board: Board, confines: Confines) -> dict[str, Any]:
 def _outcome(told: dict[str, Any], board: Board, confines: Confines) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         job, out = Path(folder) / "job.json", Path(folder) / "out.json"
-        for part, value in (("public", board.public), ("key", board.key)):
-            told[part] = str(Path(value).absolute()) if value and Path(value).exists() else value
-        limits = {
-            "memory_bytes": confines.memory_bytes,
-            "cpu_seconds": confines.cpu_seconds,
-        }
-        job.write_text(json.dumps(told | limits), encoding="utf-8")
+        told |= {"public": board.public, "key": board.key}
+        told |= {"memory_bytes": confines.memory_bytes, "cpu_seconds": confines.cpu_seconds}
+        job.write_text(json.dumps(told), encoding="utf-8")
         status = _run(job, out, confines.wall_seconds)
         if status is None:
             return {"rejection": f"it took longer than {confines.wall_seconds:g} seconds"}

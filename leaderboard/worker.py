@@ -51,7 +51,7 @@ class Worker(threading.Thread):
         """
         super().__init__(daemon=True)
         self.store, self.say, self.keep = store, say, keep
-        self._told = [str(store.folder), "--data", board.public]
+        self._told = [str(store.folder.absolute()), "--data", board.public]
         self._told += ["--key", board.key] if board.key else []
         self._told += ["--seconds", str(confines.cpu_seconds)]
         self._told += ["--memory-gib", str(confines.memory_bytes / 2**30)]

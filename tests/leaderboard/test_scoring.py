@@ -33,6 +33,7 @@ from leaderboard.page import render
 from leaderboard.ranking import tables
 from leaderboard.scoring import Board, Confines, difference, judge, rescore, score
 from leaderboard.store import Store
+from leaderboard.worker import Worker
 from tests.leaderboard.crowd import CARD, FREE, made
 
 SALT = "a test's salt, which is no secret at all"
@@ -291,6 +292,18 @@ def test_scores_of_other_data_wait(board, tmp_path):
     assert score(store, board, QUIET, lines.append) == (0, 0)
     assert store.queue() == [name] and lines == ["1 wait for other data"]
     assert "other data" in judge(store, name, board, QUIET)["rejection"]
+
+
+def test_folders_are_known_by_their_whole_path_and_names_stay(place, filled, monkeypatch):
+    """A worker and a judge work in another folder than who starts them."""
+    monkeypatch.chdir(place)
+    (place / "mini").mkdir(exist_ok=True)
+    near = Board("public", "key")
+    assert (near.public, near.key) == (str(place / "public"), str(place / "key"))
+    # An embedded name wins over a folder, and the Hub's are no paths.
+    assert Board("mini").public == "mini" and Board("org/name@v1").public == "org/name@v1"
+    worker = Worker(Store(Path("store"), FREE), near, QUIET, print)
+    assert worker._command("selftest") == (0, "the same")
 
 
 def test_folders_that_do_not_belong_together(board, synthetic):
