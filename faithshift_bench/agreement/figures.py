@@ -176,9 +176,9 @@ def _curve(made: Agreements) -> Figure | None:
                   label=label)  # fmt: skip
     chance = max((curve.by_chance for curve in made.curves), key=sum)
     axes.plot(LEVELS, chance, color="#999999", linewidth=1.2, label="by chance, if all were equal")
-    level = made.plan.settings.reversal_level
+    level, standing = made.plan.settings.reversal_level, made.plan.standing("reversal_level")
     axes.axvline(level, color="#999999", linewidth=0.8)
-    axes.set_xlabel(f"level p (the line: {level:g}, fixed in advance)")
+    axes.set_xlabel(f"level p (the line: {level:g}, {standing})")
     axes.set_ylabel("pairs that reverse")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))

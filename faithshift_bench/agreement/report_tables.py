@@ -14,6 +14,7 @@ from faithshift_bench.agreement.judge_tables import (
 )
 from faithshift_bench.agreement.metrics import VARIANTS
 from faithshift_bench.agreement.ranking import LEVELS, RankTau, chance_of_reversal
+from faithshift_bench.agreement.settings import SHIPPED
 from faithshift_bench.agreement.tables import Cell, Table, rank_rows
 from faithshift_bench.agreement.traces import GROUP
 from faithshift_bench.studies.hypotheses import Estimate
@@ -239,7 +240,13 @@ def _excluded(made: Agreements) -> Table:
 def _settings(made: Agreements) -> Table:
     plan = made.plan
     rows = tuple((name, _setting(value)) for name, value in asdict(plan.settings).items())
-    note = f"Fixed in {plan.source}; sha256 {plan.sha256}."
+    where = plan.source if plan.source == SHIPPED else f"in {plan.source} beside the table"
+    note = f"Fixed {where}; sha256 {plan.sha256}."
+    if plan.amendments:
+        amended = dict.fromkeys(each.field for each in plan.amendments)
+        note += f" Not fixed there, but amended: {', '.join(amended)}."
+    if plan.run:
+        note += f" The elicitation is what {plan.run} beside the table says."
     return Table("settings", "Settings", ("setting", "value"), rows, note)
 
 

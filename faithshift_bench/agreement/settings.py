@@ -7,6 +7,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ from faithshift_bench.agreement.metrics import METRICS, VARIANTS
 from faithshift_data.errors import InputError
 
 PREREGISTRATION, AMENDMENTS = "preregistration.toml", "amendments.toml"
+SHIPPED = "as shipped"
 # What a run says of itself; a cue that it used is a fact, and no setting that somebody chose.
 RUN = "run.json"
+# Under so many the ends of a 95% interval rest on one or two draws.
+LEAST_RESAMPLES = 100
 LOG_FIELDS = {"date": str, "field": str, "to": object, "reason": str, "after_scores": bool}
 
 
@@ -60,15 +64,26 @@ class Plan:
 
     Attributes:
         settings: after all amendments.
-        source: "as shipped", or the name of the study's own file.
+        source: ``SHIPPED``, or the name of the study's own file.
         sha256: of that file, hex; an amendment does not change it.
         amendments: in the order of their file; then what the command line set.
+        run: name of the file from which the cue was taken up; "" where a plan says it, or nobody.
     """
 
     settings: Settings
     source: str
     sha256: str
     amendments: tuple[Amendment, ...]
+    run: str = ""
+
+    def standing(self, field: str) -> str:
+        """Whether a setting was fixed in advance, and if it was amended, when, in words."""
+        found = [each.after_scores for each in self.amendments if each.field == field]
+        if not found:
+            return "fixed in advance"
+        if True in found:
+            return "amended after scores were seen"
+        return "amended" if None in found else "amended before scores were seen"
 
     def amend(self, field: str, to: Any, reason: str) -> Plan:
         """The same plan with a setting changed, and the change in the log.
@@ -84,23 +99,25 @@ class Plan:
         return replace(self, settings=settings, amendments=(*self.amendments, entry))
 
 
-def read_settings(folder: str | Path | None = None) -> Plan:
+def read_settings(study: str | Path | None = None) -> Plan:
     """The plan of a study: its own, or the shipped one.
 
     Args:
-        folder: where ``preregistration.toml``, ``amendments.toml`` and ``run.json`` may lie; None:
-            nowhere. The ``elicitation`` of a run is taken up where no plan states one.
+        study: the table, or its folder; ``preregistration.toml``, ``amendments.toml`` and
+            ``run.json`` may lie beside the table. None: there are none. The ``elicitation`` of a
+            run is taken up where no plan states one.
 
     Raises:
-        InputError: a file that is not TOML or JSON, an unknown field, a value out of range, or a
-            plan with another cue than the run.
+        InputError: a file that is not TOML or JSON, an unknown field, a value of another type or
+            out of range, or a plan with another cue than the run.
     """
     shipped = (files("faithshift_bench.agreement") / PREREGISTRATION).read_bytes()
     base = _settings(_parse(shipped, PREREGISTRATION), None, PREREGISTRATION)
-    plan = Plan(base, "as shipped", hashlib.sha256(shipped).hexdigest(), ())
-    if folder is None or not Path(folder).is_dir():
+    plan = Plan(base, SHIPPED, hashlib.sha256(shipped).hexdigest(), ())
+    if study is None:
         return plan
-    own, log = Path(folder) / PREREGISTRATION, Path(folder) / AMENDMENTS
+    folder = Path(study) if Path(study).is_dir() else Path(study).parent
+    own, log = folder / PREREGISTRATION, folder / AMENDMENTS
     if own.is_file():
         data = own.read_bytes()
         settings = _settings(_parse(data, own), base, own)
@@ -111,13 +128,13 @@ def read_settings(folder: str | Path | None = None) -> Plan:
             settings = _settings({entry["field"]: entry["to"]}, plan.settings, log, number)
             change = Amendment(before=before, **entry)
             plan = replace(plan, settings=settings, amendments=(*plan.amendments, change))
-    used, planned = _elicitation(Path(folder) / RUN), plan.settings.elicitation
+    used, planned = _elicitation(folder / RUN), plan.settings.elicitation
     if used is None or used == planned:
         return plan
     if planned:
-        where: dict[str, Any] = {"file": Path(folder) / RUN, "field": "elicitation"}
+        where: dict[str, Any] = {"file": folder / RUN, "field": "elicitation"}
         raise InputError("another cue than planned", **where, expected=planned, got=used)
-    return replace(plan, settings=replace(plan.settings, elicitation=used))
+    return replace(plan, settings=replace(plan.settings, elicitation=used), run=RUN)
 
 
 def _elicitation(made: Path) -> str | None:
@@ -126,10 +143,16 @@ def _elicitation(made: Path) -> str | None:
         return None
     try:
         said = json.loads(made.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("not JSON", file=made, got=str(error)) from None
-    cue = said.get("elicitation") if isinstance(said, dict) else None
-    return cue if isinstance(cue, str) else None
+    if not isinstance(said, dict):
+        got = type(said).__name__
+        raise InputError("not an object", file=made, expected="a JSON object", got=got)
+    cue = said.get("elicitation")
+    if cue is not None and not isinstance(cue, str):
+        where: dict[str, Any] = {"file": made, "field": "elicitation"}
+        raise InputError("bad type", **where, expected="text", got=type(cue).__name__)
+    return cue
 
 
 def _parse(data: bytes, source: object) -> dict[str, Any]:
@@ -155,6 +178,12 @@ def _entries(log: Mapping[str, Any], source: Path) -> Sequence[dict[str, Any]]:
         if extra := sorted(set(entry) - set(LOG_FIELDS)):
             raise InputError("unknown field", file=source, row=number, field=extra[0])
         _known(entry["field"], source, number)
+        try:
+            datetime.fromisoformat(entry["date"])
+        except ValueError:
+            where = {"file": source, "row": number, "field": "date"}
+            expected = "a date such as 2026-01-31"
+            raise InputError("no date", **where, expected=expected, got=entry["date"]) from None
     return entries
 
 
@@ -214,7 +243,7 @@ _RULES: dict[str, tuple[Any, str]] = {
     "variants": (_one_a_metric, f"one variant each of {', '.join(METRICS)}"),
     "trace_cut": _number(0, 99),
     "min_traces": _number(1, 10**6, whole=True),
-    "n_resamples": _number(1, 10**5, whole=True),
+    "n_resamples": _number(LEAST_RESAMPLES, 10**5, whole=True),
     "seed": _number(0, 2**32 - 1, whole=True),
     "reversal_level": _number(0.5, 1),
     "judge": (lambda value: isinstance(value, str), "a name"),

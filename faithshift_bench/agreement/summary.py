@@ -21,6 +21,7 @@ def headline_lines(made: Agreements) -> list[str]:
     """How it was measured, agreement of rankings and of traces, reversals, hypotheses, hash."""
     settings, plan = made.plan.settings, made.plan
     cue = f"cue {settings.elicitation}" if settings.elicitation else "elicitation not stated"
+    cue += f" ({plan.run})" if plan.run else ""
     lines = [f"Judge: {made.judge or 'none'}; {cue}."]
     for tau in made.taus:
         why = f" ({tau.reason})" if tau.reason else ""

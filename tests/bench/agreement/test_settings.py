@@ -8,10 +8,15 @@ from importlib.resources import files
 
 import pytest
 
-from faithshift_bench.agreement import agree, read_settings
+from faithshift_bench.agreement import agree, read_settings, read_study
+from faithshift_bench.agreement.figures import _curve
+from faithshift_bench.agreement.report_tables import tables_of
+from faithshift_bench.agreement.summary import headline_lines
 from faithshift_data.errors import InputError
 from tests.bench.agreement.rows import study, trace
+from tests.bench.agreement.simulated import write_csv
 
+DAY = '"2026-01-31"'
 LOG = """
 [[amendment]]
 date = {date}
@@ -74,6 +79,7 @@ def test_what_the_command_line_sets_is_in_the_log():
     ("text", "line"),
     [
         ("min_traces = 0", "field min_traces: bad setting (expected a whole number from 1"),
+        ("n_resamples = 99", "field n_resamples: bad setting (expected a whole number from 100"),
         ("min_traces = true", "field min_traces: bad setting"),
         ("min_traces = 2.5", "field min_traces: bad setting"),
         ("reversal_level = 0.4", "field reversal_level: bad setting (expected a number from 0.5"),
@@ -101,8 +107,12 @@ def test_a_bad_plan_is_one_line(tmp_path, text, line):
         ("[[change]]\n", "not a log of amendments"),
         ("[[amendment]]\ndate = 1", "field field: missing or bad"),
         (LOG.format(date='""', field="colour", to="1"), "field colour: no such setting"),
-        (LOG.format(date='""', field="seed", to="-1"), "row 0, field seed: bad setting"),
+        (LOG.format(date=DAY, field="seed", to="-1"), "row 0, field seed: bad setting"),
         (LOG.format(date='""', field="seed", to="1") + "by = 1", "field by: unknown field"),
+        (LOG.format(date='""', field="seed", to="1"), "row 0, field date: no date (expected a d"),
+        (LOG.format(date='"2026-02-31"', field="seed", to="1"), "row 0, field date: no date"),
+        (LOG.format(date='"31.1.26"', field="seed", to="1"), "row 0, field date: no date"),
+        (LOG.format(date="1", field="seed", to="1"), "row 0, field date: no date"),
     ],
 )
 def test_a_bad_log_is_one_line(tmp_path, text, line):
@@ -121,9 +131,59 @@ def test_the_cue_of_a_run_is_taken_up(tmp_path) -> None:
     with pytest.raises(InputError, match="another cue than planned") as caught:
         read_settings(tmp_path)
     assert (caught.value.expected, caught.value.got) == ("So: ", "Answer: (")
-    for text in ("{}", "[]", '{"elicitation": 3}'):
+    for text in ("{}", '{"elicitation": null}', '{"elicitation": "So: "}'):
         (tmp_path / "run.json").write_text(text)
         assert read_settings(tmp_path).settings.elicitation == "So: "
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(InputError, match="run.json: not JSON"):
-        read_settings(tmp_path)
+    for text, line in (
+        ("{", "run.json: not JSON"),
+        ("[" * 100_000, "run.json: not JSON"),
+        ("[]", "run.json: not an object .expected a JSON object, got list"),
+        ('{"elicitation": 3}', "run.json, field elicitation: bad type .expected text, got int"),
+    ):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(InputError, match=line):
+            read_settings(tmp_path)
+
+
+def test_a_table_has_the_files_beside_it_like_its_folder(tmp_path, monkeypatch) -> None:
+    (tmp_path / "preregistration.toml").write_text("n_resamples = 100\nmin_traces = 1\n")
+    (tmp_path / "amendments.toml").write_text(LOG.format(date=DAY, field="seed", to="1"))
+    (tmp_path / "run.json").write_text('{"elicitation": "Answer: ("}')
+    table = write_csv(tmp_path / "mine.csv", trace("m", "q", "A", "B", said={"j": "yes"}))
+    plan = read_settings(table)
+    assert plan == read_settings(tmp_path)
+    assert (plan.source, plan.settings.seed, plan.run) == ("preregistration.toml", 1, "run.json")
+    monkeypatch.chdir(tmp_path)
+    assert read_settings("mine.csv") == plan
+    made = agree(read_study(table), plan)
+    assert headline_lines(made)[0] == "Judge: j; cue Answer: ( (run.json)."
+    (settings,) = [each for each in tables_of(made) if each.name == "settings"]
+    assert settings.note == (
+        f"Fixed in preregistration.toml beside the table; sha256 {plan.sha256}. Not fixed there, "
+        "but amended: seed. The elicitation is what run.json beside the table says."
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "standing"),
+    [
+        ((), "fixed in advance"),
+        (("false",), "amended before scores were seen"),
+        (("false", "true"), "amended after scores were seen"),
+    ],
+)
+def test_no_figure_calls_fixed_what_was_amended(tmp_path, after, standing) -> None:
+    log = "".join(
+        LOG.format(date=DAY, field="reversal_level", to=0.6).replace("true", word) for word in after
+    )
+    (tmp_path / "amendments.toml").write_text(log)
+    plan = read_settings(tmp_path).amend("n_resamples", 100, "test")
+    assert plan.standing("reversal_level") == standing
+    assert plan.standing("n_resamples") == "amended"
+    rows = [
+        trace(name, f"q{k:02d}", "A", "B", "AB"[k % 3 > m], said={"j": ("no", "yes")[k % 3 > m]})
+        for m, name in enumerate("mn")
+        for k in range(31)
+    ]
+    (axes,) = _curve(agree(study(*rows), plan)).axes
+    assert axes.get_xlabel().endswith(f", {standing})")
