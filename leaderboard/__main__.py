@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from faithshift_bench.options import check_number
 from faithshift_bench.submission.package import ID, read_package
 from faithshift_data.atomic import write_text
 from faithshift_data.errors import InputError
@@ -117,6 +118,7 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    check_number("--port", options.port, least=0, most=65535, whole=True)
     from leaderboard.desk import Desk
     from leaderboard.hub import HubCopy, fetched
     from leaderboard.serve import serve
@@ -143,6 +145,9 @@ def _space(options: argparse.Namespace) -> int:
 
 
 def _told(options: argparse.Namespace) -> tuple[Store, Board, Confines]:
+    # With less, a judge comes to no end even of what is sound, and rejects it for good.
+    check_number("--seconds", options.seconds, least=10, most=86400, whole=True)
+    check_number("--memory-gib", options.memory_gib, least=2, most=4096)
     memory = int(options.memory_gib * 2**30)
     confines = Confines(memory, options.seconds, 3.0 * options.seconds)
     board = Board(options.data, options.key)

@@ -343,6 +343,28 @@ def test_the_command(board, filled, tmp_path, capsys):
     assert main(["receive", other, str(tmp_path / "no"), "--data", board.public]) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "--seconds", "0"),
+        ("score", "--seconds", "-5"),
+        ("score", "--memory-gib", "-1"),
+        ("rescore", "--memory-gib", "inf"),
+        ("selftest", "--memory-gib", "nan"),
+        ("serve", "--port", "99999"),
+        ("serve", "--port", "-1"),
+    ],
+)
+def test_a_number_that_no_command_can_use(board, tmp_path, capsys, words):
+    """It would reject whatever waits, for good, or end in a traceback."""
+    name, option, value = words
+    told = ["--data", board.public, "--key", board.key, f"{option}={value}"]
+    assert main([name, str(tmp_path / "store"), *told]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: field {option}: ") and " or more, at most " in line
+    assert not (tmp_path / "store").exists()
+
+
 def test_only_tune_tells_the_direction(board, place):
     data = fd.open(board.public)
     rows = data.table("traces").select(["trace_id", "split", "label"]).to_pylist()
