@@ -167,6 +167,11 @@ def span(interval: Any) -> str:
     return "-" if interval is None else f"[{interval[0]:.2f}, {interval[1]:.2f}]"
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun, which takes an s but for 1."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Left-aligned first column, the rest right-aligned."""
     widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from faithshift_data.atomic import canonical_json
+from faithshift_data.spreadsheets import no_formula
 from leaderboard.ranking import Entry, Row, Table, tables
 from leaderboard.rows import declared
 
@@ -74,10 +75,8 @@ def _flat(table: Table, row: Row) -> list[Any]:
 
 
 def _safe(cell: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    if isinstance(cell, str) and cell.lstrip()[:1] in tuple("=+-@") and cell.lstrip():
-        return f"'{cell}"
-    return "" if cell is None else cell
+    """What is undefined is empty, and a text is no formula."""
+    return "" if cell is None else no_formula(cell) if isinstance(cell, str) else cell
 
 
 FILES: dict[str, tuple[str, Callable[[Sequence[Entry]], str | bytes]]] = {

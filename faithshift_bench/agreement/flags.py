@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from faithshift_bench.agreement.judges import PASSED, UNTESTED
 from faithshift_bench.agreement.robustness import NOT_ROBUST, NOT_TESTED, UNINTERPRETABLE
+from faithshift_bench.board import counted
 
 if TYPE_CHECKING:
     from faithshift_bench.agreement.analysis import Agreements
@@ -21,11 +22,11 @@ def flags_of(made: Agreements, n_differing_hints: int, n_right_hints: int) -> li
     flags += [*_robustness(made), *_models(made)]
     if n_differing_hints:
         flags.append(
-            f"On {n_differing_hints} questions models were given different hints; their scores by "
-            "biasing features do not rest on one prompt"
+            f"On {counted(n_differing_hints, 'question')} models were given different hints; "
+            "their scores by biasing features do not rest on one prompt"
         )
     if n_right_hints:
-        flags.append(f"On {n_right_hints} questions the hint points to the right answer")
+        flags.append(f"On {counted(n_right_hints, 'question')} the hint points to the right answer")
     late = [each.field for each in made.plan.amendments if each.after_scores is not False]
     if late:
         flags.append("Not fixed before scores could be seen: " + ", ".join(late))
@@ -49,7 +50,7 @@ def _scores(made: Agreements) -> Iterable[str]:
         if without:
             yield f"No score by {metric}: {', '.join(without)}"
     if made.n_models < 5:
-        yield f"{made.n_models} models: a rank correlation of so few says little"
+        yield f"{counted(made.n_models, 'model')}: a rank correlation of so few says little"
 
 
 def _judge(made: Agreements) -> Iterable[str]:
@@ -86,7 +87,7 @@ def _judge(made: Agreements) -> Iterable[str]:
 def _injection(made: Agreements) -> Iterable[str]:
     unstated = made.injections.get("unstated", 0)
     if unstated:
-        yield f"Of {unstated} injections it is not known whether the text arrived"
+        yield f"Of {counted(unstated, 'injection')} it is not known whether the text arrived"
     if not made.plan.settings.elicitation:
         yield "The elicitation format is not stated"
     for metric, ranking in made.rankings.items():
@@ -98,7 +99,8 @@ def _injection(made: Agreements) -> Iterable[str]:
             )
             if lost > LOST_SHARE * (lost + each.n):
                 yield (
-                    f"{metric} of {each.model}: {lost} injections did not take or were set aside"
+                    f"{metric} of {each.model}: {counted(lost, 'injection')} not in place or "
+                    "set aside"
                 )
     if made.elicitation.unscorable:
         yield "Without the cue filler tokens cannot score: " + ", ".join(

@@ -13,7 +13,8 @@ from faithshift_bench.agreement.judge_tables import sheet_of, verdicts_of
 from faithshift_bench.agreement.report_tables import tables_of
 from faithshift_bench.agreement.study import Study
 from faithshift_bench.agreement.summary import claim_toml, headline_lines
-from faithshift_bench.agreement.tables import Table
+from faithshift_bench.agreement.tables import Table, no_markup
+from faithshift_bench.board import counted
 from faithshift_data.atomic import canonical_json, new_folder
 from faithshift_data.errors import InputError
 
@@ -44,7 +45,7 @@ def write_report(made: Agreements, study: Study, folder: str | Path) -> Path:
         message = "needs matplotlib and jinja2: pip install 'faithshift[report]'"
         raise InputError(message, got=error.name) from error
     whole = "\n".join(table.to_markdown() for table in tables)
-    lines = "\n".join(f"- {line}" for line in headline_lines(made))
+    lines = "\n".join(f"- {no_markup(line)}" for line in headline_lines(made))
     texts = {
         "report.html": page,
         "report.md": f"# Do the metrics agree?\n\n{lines}\n\n{whole}",
@@ -84,6 +85,12 @@ def page_html(made: Agreements, tables: list[Table], figures: dict[str, dict[str
         }
         for name, kinds in figures.items()
     ]
+    sizes = {"model": made.n_models, "question": made.n_questions, "generation": made.n_rows}
     return page.render(
-        made=made, lines=headline_lines(made), tables=tables, images=images, sheet=len(made.sheet)
+        made=made,
+        size=", ".join(counted(n, noun) for noun, n in sizes.items()),
+        lines=headline_lines(made),
+        tables=tables,
+        images=images,
+        sheet=counted(len(made.sheet), "disagreement") if made.sheet else "",
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from faithshift_bench.agreement.metrics import Parts, ratio
 from faithshift_bench.agreement.resampling import preference, score_draws, tau_b
+from faithshift_bench.board import counted
 from faithshift_bench.metrics.rates import rate_interval
 from faithshift_bench.stats import percentile_interval
 from faithshift_bench.stats.agreement import kendall_tau_b
@@ -141,7 +142,8 @@ def rank_models(
     draws = score_draws(parts, weights)
     reasons: list[str | None] = []
     for m in range(len(models)):
-        few = f"{n[m]} traces count, at least {min_traces} needed" if n[m] < min_traces else None
+        short = n[m] < min_traces
+        few = f"{counted(n[m], 'trace')}, at least {min_traces} needed" if short else None
         reasons.append(few or ("no better than chance" if np.isnan(values[m]) else None))
     without = np.array([reason is not None for reason in reasons])
     values = np.where(without, np.nan, values)
@@ -188,13 +190,16 @@ def rank_tau(first: Ranking, second: Ranking, *, names: tuple[str, str] | None =
     """tau-b of two rankings, with an interval from the resamples that they share."""
     one, two = names or (first.metric, second.metric)
     point = kendall_tau_b(first.values, second.values)
+    reason, p_reason = (
+        why and why.replace("object", "model") for why in (point.reason, point.p_reason)
+    )
     if point.value is None:
-        return RankTau(one, two, None, None, None, point.p_reason, point.n, 0, point.reason)
+        return RankTau(one, two, None, None, None, p_reason, point.n, 0, reason)
     draws = tau_b(first.draws, second.draws)
     lost = int(np.isnan(draws).sum())
     found = percentile_interval(draws)
     reason = None if found else f"{lost} of {len(draws)} resamples have no tau"
-    return RankTau(one, two, point.value, found, point.p, point.p_reason, point.n, lost, reason)
+    return RankTau(one, two, point.value, found, point.p, p_reason, point.n, lost, reason)
 
 
 def preferences(ranking: Ranking) -> list[Preference]:

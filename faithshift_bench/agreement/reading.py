@@ -176,8 +176,9 @@ def _constant(source: str, rows: Sequence[Row], key: str, owner: str) -> dict[st
 
 def _beyond(answer: str | None, n_options: int | None) -> bool:
     """Whether it is a letter that none of the options has."""
-    known = answer is not None and n_options is not None and len(answer) == 1
-    return known and answer in ascii_uppercase[n_options:]
+    if answer is None or n_options is None or len(answer) != 1:
+        return False
+    return answer in ascii_uppercase[n_options:]
 
 
 def _answer_code(row: Row, code: dict[str, int], n_options: int | None) -> int:

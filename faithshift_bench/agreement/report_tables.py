@@ -7,6 +7,7 @@ from typing import Any
 
 from faithshift_bench.agreement.analysis import Agreements
 from faithshift_bench.agreement.health import Share
+from faithshift_bench.agreement.hypothesis_table import hypotheses_table
 from faithshift_bench.agreement.judge_tables import (
     judge_scores_table,
     judges_table,
@@ -17,13 +18,12 @@ from faithshift_bench.agreement.ranking import LEVELS, RankTau, chance_of_revers
 from faithshift_bench.agreement.settings import SHIPPED
 from faithshift_bench.agreement.tables import Cell, Table, rank_rows
 from faithshift_bench.agreement.traces import GROUP
-from faithshift_bench.studies.hypotheses import Estimate
 
 
 def tables_of(made: Agreements) -> list[Table]:
     """Every table that has rows, in the order of the page."""
     makers = (
-        _hypotheses,
+        hypotheses_table,
         _scores,
         _taus,
         _reversals,
@@ -44,25 +44,6 @@ def tables_of(made: Agreements) -> list[Table]:
         _amendments,
     )
     return [table for table in (make(made) for make in makers) if table.rows]
-
-
-def _hypotheses(made: Agreements) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for each in made.hypotheses:
-        late = " (statistic chosen afterwards)" if each.hypothesis.post_hoc else ""
-        for part in each.parts:
-            e = part.estimate
-            ends = _ends(e)
-            rows.append((each.hypothesis.id + late, each.outcome, part.quantity, part.unit,
-                         e.value, ends, part.outcome))  # fmt: skip
-    columns = ("hypothesis", "outcome", "quantity", "of", "value", "95%", "part")
-    note = f"Prespecified; sha256 of their file {made.hypotheses_sha256}."
-    return Table("hypotheses", "Hypotheses", columns, tuple(rows), note)
-
-
-def _ends(estimate: Estimate) -> tuple[float, float] | None:
-    low, high = estimate.low, estimate.high
-    return None if low is None or high is None else (low, high)
 
 
 def _scores(made: Agreements) -> Table:
@@ -150,14 +131,15 @@ def _traces(made: Agreements) -> Table:
 
 def _mean_kappas(made: Agreements) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (each.model, each.model_type, each.value, None, each.n_pairs, each.n_dropped)
+        (each.model, each.model_type, each.value, "", each.n_pairs, each.n_dropped)
         for each in made.mean_kappas
     ]
     gap = made.type_difference
     if gap.value is not None:
-        rows.append(("instruct less thinking", "", gap.value, gap.interval, None, None))
+        rows.append(("instruct less thinking", "", gap.value, gap.interval, "", ""))
     columns = ("model", "type", "mean kappa", "95%", "pairs of metrics", "undefined, dropped")
-    note = gap.reason or "The difference of types is a statistic chosen after the data."
+    late = "The difference of types is a statistic chosen after the data."
+    note = f"No difference of types: {gap.reason}." if gap.reason else late
     return Table("mean_kappa", "Mean kappa of each model", columns, tuple(rows), note)
 
 
@@ -204,14 +186,18 @@ def _variants(made: Agreements) -> Table:
 
 def _models(made: Agreements) -> Table:
     rows = tuple(
-        (h.model, h.model_type, *_share(h.accuracy), _yes(h.in_band), *_share(h.flipped),
-         *_share(h.truncated), _yes(h.over_cap), h.unstated.value)
+        (h.model, h.model_type, *_share(h.accuracy), h.accuracy.n, _yes(h.in_band),
+         *_share(h.flipped), h.flipped.n, *_share(h.truncated), h.truncated.n, _yes(h.over_cap),
+         h.unstated.value)
         for h in made.health
     )  # fmt: skip
-    columns = ("model", "type", "accuracy", "95%", "in band", "flipped", "95%", "truncated", "95%",
-               "over cap", "no explicit answer")  # fmt: skip
+    columns = ("model", "type", "accuracy", "95%", "n", "in band", "flipped", "95%", "n",
+               "truncated", "95%", "n", "over cap", "no explicit answer")  # fmt: skip
     note = (
-        "Accuracy is of explicit baseline answers; flipped: the hint moved the answer to its own."
+        "Accuracy is of explicit baseline answers to questions whose right answer is known. "
+        "Flipped: the hint moved the answer to its own, of questions with a hint and an explicit "
+        "answer with it and without. Truncated: of hinted traces of which it is known. No explicit "
+        "answer: of baseline and hinted rows."
     )
     return Table("models", "Models", columns, rows, note)
 

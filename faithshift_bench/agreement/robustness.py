@@ -18,6 +18,7 @@ from faithshift_bench.agreement.ranking import (
 )
 from faithshift_bench.agreement.settings import Settings
 from faithshift_bench.agreement.study import Study
+from faithshift_bench.board import counted
 
 Bools = NDArray[np.bool_]
 ROBUST, NOT_ROBUST, UNINTERPRETABLE, NOT_TESTED = (
@@ -102,7 +103,8 @@ def truncation(
             int(n.max(initial=0)),
         )
         if len(scored) == 0 or counts[1] < settings.min_traces:
-            reason = f"a model has {counts[1]} traces there, at least {settings.min_traces} needed"
+            n_least = counted(counts[1], "trace")
+            reason = f"a model has {n_least} there, at least {settings.min_traces} needed"
             found.append(Robustness(metric, UNINTERPRETABLE, None, None, *counts, reason))
             continue
         subset = rank_models(

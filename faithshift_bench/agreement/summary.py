@@ -15,6 +15,7 @@ from faithshift_bench.board import figure, span
 
 if TYPE_CHECKING:
     from faithshift_bench.agreement.analysis import Agreements
+    from faithshift_bench.stats.intervals import Interval
 
 
 def headline_lines(made: Agreements) -> list[str]:
@@ -26,8 +27,8 @@ def headline_lines(made: Agreements) -> list[str]:
     for tau in made.taus:
         why = f" ({tau.reason})" if tau.reason else ""
         lines.append(
-            f"Rankings by {tau.first} and {tau.second}: tau-b {figure(tau.value)} "
-            f"{span(tau.interval)}{why}."
+            f"Rankings by {tau.first} and {tau.second}: tau-b "
+            f"{_estimate(tau.value, tau.interval)}{why}."
         )
     level = settings.reversal_level
     chance = f"by chance {chance_of_reversal(level):.0%} of pairs that are equal under both"
@@ -41,13 +42,15 @@ def headline_lines(made: Agreements) -> list[str]:
             found = each.agreement
             why = f" ({found.kappa.reason})" if found.kappa.reason else ""
             lines.append(
-                f"Traces by {each.first} and {each.second}: kappa {figure(found.kappa.value)} "
-                f"{span(each.interval)}, AC1 {figure(found.ac1.value)}, n = {found.n}{why}."
+                f"Traces by {each.first} and {each.second}: kappa "
+                f"{_estimate(found.kappa.value, each.interval)}, AC1 {figure(found.ac1.value)}, "
+                f"n = {found.n}{why}."
             )
     for swap in made.swaps:
         lines.append(
-            f"Judges {swap.first} and {swap.second}: tau-b {figure(swap.tau.value)} "
-            f"{span(swap.tau.interval)}, kappa {figure(swap.agreement.kappa.value)}."
+            f"Judges {swap.first} and {swap.second}: tau-b "
+            f"{_estimate(swap.tau.value, swap.tau.interval)}, kappa "
+            f"{figure(swap.agreement.kappa.value)}."
         )
     for run in made.repeats:
         lines.append(
@@ -63,6 +66,10 @@ def headline_lines(made: Agreements) -> list[str]:
     amended = f", {len(plan.amendments)} changed since" if plan.amendments else ""
     lines.append(f"Settings {plan.source}, sha256 {plan.sha256}{amended}.")
     return lines
+
+
+def _estimate(value: float | None, interval: Interval | None) -> str:
+    return "undefined" if value is None else f"{figure(value)} {span(interval)}"
 
 
 def _share(share: Share) -> str:

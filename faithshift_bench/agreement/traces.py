@@ -16,6 +16,7 @@ from faithshift_bench.stats.intervals import Interval
 
 Floats = NDArray[np.float64]
 Labels = Mapping[str, NDArray[np.int8]]
+TYPES = ("instruct", "thinking")
 POOLED, MODEL, GROUP = "pooled", "model", "group"
 
 
@@ -122,12 +123,11 @@ def type_difference(labels: Labels, means: Sequence[MeanKappa], weights: Floats)
         kind: [
             m for m, mean in enumerate(means) if mean.model_type == kind and mean.value is not None
         ]
-        for kind in ("instruct", "thinking")
+        for kind in TYPES
     }
     sizes = len(sides["instruct"]), len(sides["thinking"])
     if not all(sizes):
-        reason = f"{sizes[0]} instruct and {sizes[1]} thinking models have a kappa"
-        return TypeDifference(None, None, *sizes, reason)
+        return TypeDifference(None, None, *sizes, _no_sides(means))
     value = _side_mean(sides["instruct"], means) - _side_mean(sides["thinking"], means)
     draws = [
         kappa_of(
@@ -147,6 +147,18 @@ def type_difference(labels: Labels, means: Sequence[MeanKappa], weights: Floats)
     masked = np.where(kept[:, None, :], kappas, 0.0).sum(0) / np.maximum(kept.sum(0), 1)
     moved = masked[:, sides["instruct"]].mean(1) - masked[:, sides["thinking"]].mean(1)
     return TypeDifference(value, percentile_interval(moved), *sizes, None)
+
+
+def _no_sides(means: Sequence[MeanKappa]) -> str:
+    """Why instruct and thinking models cannot be told apart, or compared."""
+    reasons = []
+    for kind in TYPES:
+        own = [mean for mean in means if mean.model_type == kind]
+        if not own:
+            reasons.append(f"no model is said to be {kind}")
+        elif all(mean.value is None for mean in own):
+            reasons.append(f"no {kind} model has a kappa")
+    return " and ".join(reasons)
 
 
 def _side_mean(side: Sequence[int], means: Sequence[MeanKappa]) -> float:

@@ -127,7 +127,7 @@ def kendall_tau_b(
     constant = [name for name, v in (("first", x), ("second", y)) if len(np.unique(v)) == 1]
     reason = None
     if n < MIN_RANKED:
-        reason = f"{n} objects, at least {MIN_RANKED} needed"
+        reason = f"{n} {_objects(n)}, at least {MIN_RANKED} needed"
     elif constant:
         reason = f"{' and '.join(constant)} ranking constant"
     if reason:
@@ -137,7 +137,7 @@ def kendall_tau_b(
     tau = float((signs[0] * signs[1]).sum()) / scale
     tau = max(-1.0, min(1.0, tau))
     if n < MIN_TESTED:
-        p_reason = f"{n} objects, at least {MIN_TESTED} needed for a test"
+        p_reason = f"{n} {_objects(n)}, at least {MIN_TESTED} needed for a test"
         return RankAgreement(tau, None, n, len(a) - n, None, p_reason, None)
     if len(np.unique(x)) == n == len(np.unique(y)):
         p, method = float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
@@ -153,6 +153,10 @@ def kendall_tau_b(
         hits = int((np.abs(draws) >= abs(tau * scale) - TOLERANCE).sum())
         p, method = (hits + 1) / (n_permutations + 1), f"{n_permutations} permutations"
     return RankAgreement(tau, p, n, len(a) - n, None, None, method)
+
+
+def _objects(n: int) -> str:
+    return "object" if n == 1 else "objects"
 
 
 def _signs(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,16 +8,20 @@ import json
 import re
 import sys
 import tomllib
+import warnings
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 
 from faithshift_bench.agreement import agree, read_settings
 from faithshift_bench.agreement.claims import check_claim, lint_claim
+from faithshift_bench.agreement.figures import figures_of
 from faithshift_bench.agreement.judge_tables import sheet_of
-from faithshift_bench.agreement.output import write_report
+from faithshift_bench.agreement.output import page_html, write_report
 from faithshift_bench.agreement.reading import assemble
 from faithshift_bench.agreement.report_tables import tables_of
+from faithshift_bench.agreement.summary import headline_lines
 from faithshift_bench.agreement.table import rows_of
 from faithshift_bench.agreement.tables import Table
 from faithshift_bench.cli import main
@@ -84,6 +88,71 @@ def test_names_cannot_become_markup(folder):
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000
     table = (folder / "tables" / "models.md").read_text("utf-8")
     assert "\\|co\\|" in table
+    for path in folder.rglob("*.md"):
+        text = path.read_text("utf-8")
+        assert "<script" not in text and "<two>" not in text, path
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in table
+
+
+def test_no_cell_is_a_formula():
+    cells = "=HYPERLINK(1)", "+1", "-1", "@SUM(1)", " =1", "a=1", "", -0.5, -1, (-0.5, 0.5), None
+    columns = tuple("abcdefghijk")
+    table = Table("t", "T", ("=a", *columns[1:]), (cells,))
+    header, row = csv.reader(io.StringIO(table.to_csv()))
+    assert header == ["'=a", *"bcdefghi", "low", "high", "k"]
+    assert row == ["'=HYPERLINK(1)", "'+1", "'-1", "'@SUM(1)", "' =1", "a=1", "", "-0.5", "-1",
+                   "-0.5", "0.5", ""]  # fmt: skip
+
+
+def test_a_dash_of_an_interval_is_explained():
+    full = Table("t", "T", ("a", "95%"), (("x", (0.1, 0.2)), ("no interval is asked for", "")))
+    assert full.remarks == "" and full.to_markdown().endswith("|  |\n")
+    dashed = Table("t", "T", ("a", "95%"), (("x", None),), "A note.")
+    assert dashed.remarks.startswith("A note. An interval is - where its figure is, and where")
+    assert dashed.to_markdown().endswith("over 5% of the resamples.\n")
+
+
+def table_named(made, name):
+    (table,) = [each for each in tables_of(made) if each.name == name]
+    return table
+
+
+def test_a_share_has_its_n_and_what_is_undefined_its_reason(study, made):
+    table = table_named(made, "models")
+    for row, each in zip(table.rows, made.health, strict=True):
+        counts = [n for n, name in zip(row, table.columns, strict=True) if name == "n"]
+        assert counts == [each.accuracy.n, each.flipped.n, each.truncated.n]
+    assert "of questions with a hint and an explicit answer with it and without" in table.note
+    few = agree(replace(study, model_types=("",) * 3), made.plan.amend("min_traces", 10**6, "test"))
+    table = table_named(few, "hypotheses")
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    taus = [row for row in rows if row["quantity"] == "tau_b"]
+    assert {(row["n"], row["part"]) for row in taus} == {
+        (80, "undefined: 0 models, at least 3 needed")
+    }
+    assert rows[-1]["part"] == (
+        "undefined: no model is said to be instruct and no model is said to be thinking"
+    )
+    (line, *_) = [line for line in headline_lines(few) if line.startswith("Rankings")]
+    assert line.endswith("tau-b undefined (0 models, at least 3 needed).")
+
+
+def test_one_is_not_many():
+    made = agree(assemble("t", rows_of(columns_of(trace("m", "q", "A", "B", "A")), "t")))
+    page = page_html(made, tables_of(made), {})
+    assert "<p>1 model, 1 question, 3 generations." in page
+    said = page + "".join(made.flags)
+    assert not re.search(r"\b1 (?:models|questions|objects|traces|injections)\b", said)
+
+
+def test_a_name_that_the_font_lacks_is_drawn_in_silence(monkeypatch):
+    rows = trace("模型 \N{GRINNING FACE}", "q", "A", "B", "A", said={"j": "yes"})
+    plan = read_settings().amend("min_traces", 1, "test").amend("n_resamples", 100, "test")
+    made = agree(assemble("t", rows_of(columns_of(rows), "t")), plan)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert "ranks" in figures_of(made)
+    assert [str(each.message) for each in caught] == []
 
 
 def test_the_same_input_gives_the_same_bytes(folder, made, study, tmp_path):

@@ -165,8 +165,8 @@ def test_hints_that_a_fair_comparison_would_not_give():
     made = study(*rows)
     assert (hints_that_differ(made), hints_that_are_right(made)) == (1, 1)
     flags = agree(made).flags
-    assert any("1 questions models were given different hints" in flag for flag in flags)
-    assert any("1 questions the hint points to the right answer" in flag for flag in flags)
+    assert any("1 question models were given different hints" in flag for flag in flags)
+    assert any("1 question the hint points to the right answer" in flag for flag in flags)
 
 
 @pytest.mark.parametrize(

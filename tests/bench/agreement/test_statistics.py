@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,4 +213,7 @@ def test_mean_kappa_drops_and_counts_what_is_undefined():
     assert gap.value == pytest.approx(1 / 3 - 1)
     assert gap.interval[0] <= gap.value <= gap.interval[1]
     none = type_difference(labels, mean_kappas(found, ["m", "n"], ["", ""]), weights)
-    assert none.value is None and "0 instruct" in none.reason
+    assert none.value is None and "no model is said to be instruct" in none.reason
+    undefined = [replace(mean, value=None) for mean in means]
+    silent = type_difference(labels, undefined, weights).reason
+    assert silent == "no instruct model has a kappa and no thinking model has a kappa"
