@@ -53,6 +53,9 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
 
     # What belongs to the keeper comes first: its faults are not the submission's.
     public, key = fd.open(job["public"]), fd.open(job["key"] or job["public"])
+    for data in (public, key):
+        for config in ("traces", "pairs"):
+            data.table(config)
     folder = Path(job["folder"])
     try:
         package = read_package(folder, job["id"])
