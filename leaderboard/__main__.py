@@ -15,7 +15,7 @@ from faithshift_data.errors import InputError
 from leaderboard.api import nothing
 from leaderboard.controls import add_controls, self_test
 from leaderboard.scoring import Board, Confines, rescore, score
-from leaderboard.store import Store
+from leaderboard.store import ENTRIES, Store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,9 +88,10 @@ def _score(options: argparse.Namespace) -> int:
     store, board, confines = _told(options)
     store.sweep()
     add_controls(store, board, _say)
-    entered, rejected = score(store, board, confines, _say)
-    print(f"{entered} entered, {rejected} rejected")
-    return 0
+    found = score(store, board, confines, _say)
+    at_fault = f", {found.faults} at fault" if found.faults else ""
+    print(f"{found.entered} entered, {found.rejected} rejected{at_fault}")
+    return int(found.faults > 0)
 
 
 def _rescore(options: argparse.Namespace) -> int:
@@ -109,12 +110,17 @@ def _build(options: argparse.Namespace) -> int:
     from leaderboard.export import board_csv
     from leaderboard.page import render
 
-    entries = Store(options.store).entries()
+    if not options.store.is_dir():
+        raise InputError("no such folder", file=options.store)
+    store = Store(options.store)
+    faults, entries = store.faults(ENTRIES), store.entries()
+    for line in faults:
+        _say(line)
     write_text(options.out, render(entries))
     if options.csv is not None:
         write_text(options.csv, board_csv(entries))
     print(options.out)
-    return 0
+    return int(len(faults) > 0)
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -130,6 +136,8 @@ def _serve(options: argparse.Namespace) -> int:
     if copy is not None:
         copy.fetch()
     store.sweep()
+    for line in store.faults():
+        _say(line)
     keep = copy.push if copy is not None else nothing
     worker = Worker(store, board, confines, _say, keep)
     desk = Desk(store, board, confines, keep, worker.wake)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import faithshift_data as fd
 from faithshift_bench.submission.package import about_data
@@ -24,7 +24,13 @@ ROOT = Path(__file__).parent.parent
 # What a judge may know of its surroundings; no token is among it.
 KEPT = ("PATH", "HOME", "LANG", "HF_HOME", "HF_HUB_OFFLINE", "TMPDIR")
 OURS = (signal.SIGXCPU, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGXFSZ)
+# What a judge says of an error that is not the submission's.
+COMPLAINTS = "complaints.txt"
 Say = Callable[[str], None]
+
+
+class NoOutcomeError(InputError):
+    """A judge gave no outcome; the reason is for the board's keeper, and for nobody else."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ def judge(store: Store, name: str, board: Board, confines: Confines) -> dict[str
     """What comes of a stored submission: ``{"entry": ...}`` or ``{"rejection": reason}``.
 
     Raises:
-        InputError: the board's data, or a process that was ended from outside: nobody knows yet.
+        NoOutcomeError: the board's data, or a process ended from outside: nobody knows yet.
     """
     package, receipt = store.read(name)
     if package.data["hash"] != board.hash:
@@ -95,10 +101,13 @@ def judge(store: Store, name: str, board: Board, confines: Confines) -> dict[str
 def check(package: Path, board: Board, confines: Confines) -> dict[str, Any]:
     """What the validator says of a package folder: ``{"checked": ...}`` or ``{"rejection": ...}``.
 
-    It runs confined, as judging does. Errors as there.
+    It runs confined, as judging does. Errors as there, without what the keeper alone may read.
     """
     told = {"id": package.name, "folder": str(package.absolute()), "check": True}
-    return _outcome(told, board, confines)
+    try:
+        return _outcome(told, board, confines)
+    except NoOutcomeError:
+        raise InputError("could not be checked now; try again later") from None
 
 
 def _outcome(told: dict[str, Any], board: Board, confines: Confines) -> dict[str, Any]:
@@ -114,13 +123,24 @@ def _outcome(told: dict[str, Any], board: Board, confines: Confines) -> dict[str
             ended = signal.Signals(-status).name
             return {"rejection": f"it took more time or memory than a submission may ({ended})"}
         if status != 0 or not 0 < out.stat().st_size <= LARGEST_OUTCOME:
-            raise InputError(f"could not be judged, and waits (status {status})", file=told["id"])
+            raise NoOutcomeError(f"could not be judged: {_reason(status, out.parent)}")
         return json.loads(out.read_text("utf-8"))
 
 
-def score(store: Store, board: Board, confines: Confines, say: Say) -> tuple[int, int]:
-    """Judge all that waits for this board; how many were entered and rejected."""
+class Scored(NamedTuple):
+    """What came of a queue: how many were entered, rejected, and could not be read or judged."""
+
+    entered: int
+    rejected: int
+    faults: int
+
+
+def score(store: Store, board: Board, confines: Confines, say: Say) -> Scored:
+    """Judge all that waits for this board; one at fault keeps no other waiting."""
     entered = rejected = others = 0
+    faults = store.faults()
+    for line in faults:
+        say(line)
     for name in store.queue():
         try:
             if store.read(name)[0].data["hash"] != board.hash:
@@ -128,8 +148,8 @@ def score(store: Store, board: Board, confines: Confines, say: Say) -> tuple[int
                 continue
             found = judge(store, name, board, confines)
         except InputError as error:
-            # The others need not wait for it.
-            say(f"{name[:12]}: {error}")
+            faults.append(name)
+            say(f"{name[:12]}: waits: {error}")
             continue
         if "entry" in found:
             entered += store.enter(name, found["entry"])
@@ -139,19 +159,29 @@ def score(store: Store, board: Board, confines: Confines, say: Say) -> tuple[int
             say(f"{name[:12]}: rejected: {found['rejection']}")
     if others:
         say(f"{others} wait for other data")
-    return entered, rejected
+    return Scored(entered, rejected, len(faults))
 
 
 def rescore(store: Store, board: Board, confines: Confines, say: Say) -> int:
-    """Judge all entries of this board again; how many came out differently."""
-    different = 0
-    for entry in store.entries():
-        if entry["data"]["hash"] != board.hash:
-            continue
-        found = judge(store, entry["id"], board, confines)
-        change = difference(entry, found.get("entry", found))
+    """Judge all entries of this board again; how many are not what comes out, or cannot be."""
+    different = others = 0
+    for name in store.entered():
+        who = name[:12]
+        try:
+            entry, (package, _) = store.entry(name), store.read(name)
+            who += f" {package.card.name}"
+            # An entry may say what it likes: its submission knows what it scored.
+            if board.hash not in (package.data["hash"], entry["data"].get("hash")):
+                others += 1
+                continue
+            found = judge(store, name, board, confines)
+            change = found.get("rejection") or difference(entry, found["entry"])
+        except InputError as error:
+            change = str(error)
         different += change is not None
-        say(f"{entry['id'][:12]} {entry['card']['name']}: {change or 'the same'}")
+        say(f"{who}: {change or 'the same'}")
+    if others:
+        say(f"{others} are of other data, and were not judged")
     return different
 
 
@@ -172,16 +202,19 @@ def _run(job: Path, out: Path, seconds: float) -> int | None:
     """The exit status of a judge; None: it was ended because it took too long."""
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "leaderboard.judge", str(job), str(out)],
-        cwd=ROOT,
-        env=env,
-        # Its end is this process's end, of whatever kind.
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
+    with (
+        open(job.parent / COMPLAINTS, "wb") as complaints,
+        subprocess.Popen(
+            [sys.executable, "-m", "leaderboard.judge", str(job), str(out)],
+            cwd=ROOT,
+            env=env,
+            # Its end is this process's end, of whatever kind.
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
             return process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -189,3 +222,11 @@ def _run(job: Path, out: Path, seconds: float) -> int | None:
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def _reason(status: int, folder: Path) -> str:
+    if status < 0:
+        return f"it was ended ({signal.strsignal(-status)})"
+    told = folder / COMPLAINTS
+    lines = told.read_text("utf-8", "replace").splitlines() if told.exists() else []
+    return lines[-1][:300] if lines else f"status {status}"

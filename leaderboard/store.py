@@ -31,6 +31,19 @@ from faithshift_data.errors import InputError
 from leaderboard.limits import Attempt, Limits, check_limits
 
 SUBMISSIONS, ENTRIES, REJECTIONS = "submissions", "entries", "rejections"
+Kinds = Mapping[str, type | tuple[type, ...]]
+# What files hold, as far as a board rests on it.
+SAID: Kinds = {"card": dict, "data": dict}
+RECEIVED: Kinds = {"at": str, "submitter": str, "control": bool}
+REJECTED: Kinds = {"id": str, "reason": str, "at": str}
+ENTERED: Kinds = {
+    **dict.fromkeys(
+        ("card", "data", "settings", "full", "certified", "axes", "domains", "n"), dict
+    ),
+    **dict.fromkeys(("id", "submitted", "metric"), str),
+    **dict.fromkeys(("seeds_certified", "why", "validation_auroc"), object),
+    **{"version": int, "control": bool, "risk": list, "bits": (int, float)},
+}
 
 
 class Receipt(NamedTuple):
@@ -105,23 +118,20 @@ class Store:
         return self.folder / SUBMISSIONS / name
 
     def read(self, name: str) -> tuple[Package, dict[str, Any]]:
-        """A submission that is stored, and its receipt."""
+        """A submission that is stored, and its receipt; InputError where either is not whole."""
         path = self.path(name)
-        return read_package(path), json.loads((path / RECEIPT).read_text("utf-8"))
+        return read_package(path), _content(path / RECEIPT, RECEIVED)
 
     def about(self, name: str) -> dict[str, Any]:
         """What may be told of a submission: ``id``, ``at``, ``detector``, ``revision``."""
-        path = self.path(name)
-        receipt, said = (
-            json.loads((path / file).read_text("utf-8")) for file in (RECEIPT, STATEMENT)
-        )
-        card = said["card"]
-        told = {"detector": card["name"], "revision": card["revision"]}
-        return {"id": name, "at": receipt["at"], **told}
+        found = self._read(SUBMISSIONS, name)
+        told = {"detector": found["card"]["name"], "revision": found["card"]["revision"]}
+        return {"id": name, "at": found["at"], **told}
 
     def submissions(self) -> list[str]:
         """All ids, in the order in which they came."""
-        return [name for _, name in sorted((r["at"], name) for name, r in self._receipts())]
+        found = self._sound(SUBMISSIONS)
+        return [name for _, name in sorted((said["at"], name) for name, said in found)]
 
     def queue(self) -> list[str]:
         """Ids that wait, the oldest first."""
@@ -139,11 +149,34 @@ class Store:
 
     def entries(self) -> list[dict[str, Any]]:
         """All entries, in the order of their ids."""
-        return self._all(ENTRIES)
+        return [entry for _, entry in self._sound(ENTRIES)]
+
+    def entered(self) -> list[str]:
+        """The ids of all entries, of those too that cannot be read."""
+        return self._names(ENTRIES)
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """One of them; InputError where it cannot be read."""
+        return self._read(ENTRIES, name)
 
     def rejections(self) -> list[dict[str, Any]]:
         """All rejections, in the order of their ids."""
-        return self._all(REJECTIONS)
+        return [rejection for _, rejection in self._sound(REJECTIONS)]
+
+    def faults(self, *parts: str) -> list[str]:
+        """A line for each file that is not what a board writes; the other methods leave it out.
+
+        Args:
+            parts: some of ``submissions``, ``entries``, ``rejections``; all where none is named.
+        """
+        found = []
+        for part in parts or (SUBMISSIONS, ENTRIES, REJECTIONS):
+            for name in self._names(part):
+                try:
+                    self._read(part, name)
+                except InputError as error:
+                    found.append(f"{name[:12]}: {error}")
+        return found
 
     def state(self, name: str) -> str:
         """``unknown``, ``waiting``, ``entered`` or ``rejected``."""
@@ -176,22 +209,32 @@ class Store:
 
     def _attempts(self) -> list[Attempt]:
         found = []
-        for name, receipt in self._receipts():
-            if receipt["control"] or (self.folder / REJECTIONS / f"{name}.json").exists():
+        for name, said in self._sound(SUBMISSIONS):
+            if said["control"] or (self.folder / REJECTIONS / f"{name}.json").exists():
                 continue
-            said = json.loads((self.path(name) / STATEMENT).read_text("utf-8"))
-            at = datetime.fromisoformat(receipt["at"])
-            card, data = said["card"]["name"], said["data"]["hash"]
-            found.append(Attempt(receipt["submitter"], card, data, at))
+            at = datetime.fromisoformat(said["at"])
+            of_whom = (said["submitter"], said["card"]["name"], said["data"]["hash"])
+            found.append(Attempt(*of_whom, at))
         return found
 
-    def _receipts(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        for name in self._names(SUBMISSIONS):
-            yield name, json.loads((self.path(name) / RECEIPT).read_text("utf-8"))
+    def _sound(self, part: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name in self._names(part):
+            try:
+                found = self._read(part, name)
+            except InputError:
+                continue
+            yield name, found
 
-    def _all(self, part: str) -> list[dict[str, Any]]:
-        paths = (self.folder / part / f"{name}.json" for name in self._names(part))
-        return [_read(path, (about := path.stat()).st_ino, about.st_mtime_ns) for path in paths]
+    def _read(self, part: str, name: str) -> dict[str, Any]:
+        """What a file says; of a submission, its statement and its receipt together."""
+        if part == SUBMISSIONS:
+            path = self.path(name)
+            return {**_content(path / STATEMENT, SAID), **_content(path / RECEIPT, RECEIVED)}
+        path = self.folder / part / f"{name}.json"
+        found = _content(path, ENTERED if part == ENTRIES else REJECTED)
+        if found["id"] != name:
+            raise InputError("bad value", file=path, field="id", expected=name, got=found["id"])
+        return found
 
     def _names(self, part: str) -> list[str]:
         folder = self.folder / part
@@ -209,8 +252,28 @@ class Store:
             yield
 
 
+def _content(path: Path, kinds: Kinds) -> dict[str, Any]:
+    """What a file of the store says.
+
+    Raises:
+        InputError: it is not there, not JSON, or lacks a part.
+    """
+    try:
+        about = path.stat()
+        found = _json(path, about.st_ino, about.st_mtime_ns)
+    except OSError as error:
+        raise InputError("cannot be read", file=path, got=error.strerror) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError("not JSON", file=path, got=str(error)) from None
+    if not isinstance(found, dict):
+        raise InputError("not whole", file=path, expected="a JSON object")
+    for key, kind in kinds.items():
+        if key not in found or not isinstance(found[key], kind):
+            raise InputError("not whole", file=path, field=key)
+    return found
+
+
 @lru_cache(maxsize=2**14)
-def _read(path: Path, inode: int, changed: int) -> dict[str, Any]:
+def _json(path: Path, inode: int, changed: int) -> Any:
     """A file that appears whole and never changes; who does change it is read again."""
-    value: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return value
+    return json.loads(path.read_text("utf-8"))

@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from leaderboard.__main__ import main
 from leaderboard.export import COLUMNS as CSV_COLUMNS
 from leaderboard.export import board_csv
 from leaderboard.page import render
@@ -227,3 +228,29 @@ def test_the_csv_has_every_entry_once():
     rows = list(csv.DictReader(io.StringIO(board_csv([entry(k) for k in range(5)]))))
     assert sorted(int(row["id"], 16) for row in rows) == list(range(5))
     assert rows[0]["mfs"] == "0.5" and rows[0]["mfs_low"] == "0.4"
+
+
+def test_a_page_is_built_of_a_store_that_is_there(tmp_path, capsys):
+    page = tmp_path / "out" / "index.html"
+    (tmp_path / "file").touch()
+    for name in ("none", "file"):
+        assert main(["build", str(tmp_path / name), "-o", str(page)]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("error: ") and name in line and not page.exists()
+    (tmp_path / "store").mkdir()
+    assert main(["build", str(tmp_path / "store"), "-o", str(page)]) == 0 and page.exists()
+
+
+def test_an_entry_that_is_not_whole_is_named_and_the_others_are_on_the_page(tmp_path, capsys):
+    entries = tmp_path / "store" / "entries"
+    entries.mkdir(parents=True)
+    for number in (1, 2):
+        (entries / f"{number:064x}.json").write_text(json.dumps(entry(number)))
+    rotten = entries / f"{2:064x}.json"
+    for text in ("", "[]", "{}", '{"id": "00'):
+        rotten.write_text(text)
+        assert main(["build", str(entries.parent), "-o", str(tmp_path / "i.html")]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert str(rotten) in line
+        page = (tmp_path / "i.html").read_text()
+        assert "detector 1" in page and "detector 2" not in page

@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,8 +32,8 @@ from leaderboard.breakdown import breakdown
 from leaderboard.controls import add_controls, self_test
 from leaderboard.page import render
 from leaderboard.ranking import tables
-from leaderboard.scoring import Board, Confines, difference, judge, rescore, score
-from leaderboard.store import Store
+from leaderboard.scoring import Board, Confines, check, difference, judge, rescore, score
+from leaderboard.store import ENTERED, Store
 from leaderboard.worker import Worker
 from tests.leaderboard.crowd import CARD, FREE, made
 
@@ -78,7 +79,7 @@ def filled(place, board):
     monkey = pytest.MonkeyPatch()
     monkey.setattr("leaderboard.controls.CONTROLS", ("length_only",))
     assert len(add_controls(store, board, print)) == 1
-    assert score(store, board, QUIET, print) == (2, 0)
+    assert score(store, board, QUIET, print) == (2, 0, 0)
     assert add_controls(store, board, print) == []
     monkey.undo()
     return store, name
@@ -98,7 +99,7 @@ def test_figures_are_those_of_the_key_rounded(place, board, filled):
     for row in report.full["ivr_by_axis"]:
         assert found["axes"]["ivr"][row["axis"]] == round(row["value"], 1)
     assert found["n"]["items"] == report.full["n_items"]
-    assert found["data"]["hidden"] and not found["control"]
+    assert found["data"]["hidden"] and not found["control"] and set(found) == set(ENTERED)
     # 9 figures at full coverage, 12 certified, 3 of the certificate, 5 risks, of 102 values; those
     # of axes and domains of 12.
     parts = len(found["axes"]["ivr"]) + len(found["axes"]["as"]) + 2 * len(found["domains"])
@@ -162,6 +163,44 @@ def test_rescore_finds_all_figures_the_same_and_a_changed_one(board, filled, tmp
     assert difference({"a": 1}, {}) == "a: only before"
 
 
+def test_rescore_looks_at_every_entry_and_names_each_fault(board, filled, tmp_path, monkeypatch):
+    store, lines = Store(tmp_path / "store", FREE), []
+    shutil.copytree(filled[0].folder, store.folder)
+    mine, control = filled[1], next(n for n in filled[0].entered() if n != filled[1])
+    found = {name: store.entry(name) for name in (mine, control)}
+    monkeypatch.setattr(scoring, "judge", lambda store, name, *_: {"entry": found[name]})
+
+    def told(name: str, **changed) -> str:
+        lines.clear()
+        path = store.folder / "entries" / f"{name}.json"
+        path.write_text(json.dumps(found[name] | changed))
+        assert rescore(store, board, QUIET, lines.append) == bool(changed)
+        path.write_text(json.dumps(found[name]))
+        assert len(lines) == 2
+        return next(line for line in lines if line.startswith(name[:12]))
+
+    assert told(mine).endswith("mine: the same")
+    assert "data.hash: 000" in told(mine, data={**found[mine]["data"], "hash": "0" * 64})
+    assert "field id: bad value" in told(mine, id=control)
+    assert "field risk: not whole" in told(mine, risk=None)
+    receipt = store.path(mine) / "received.json"
+    receipt.write_text("{")
+    (next(store.path(control).glob("scores.*"))).write_bytes(b"rot")
+    (store.folder / "entries" / f"{'b' * 64}.json").write_text(
+        json.dumps(found[mine] | {"id": "b" * 64})
+    )
+    other = store.receive(*made(1, tmp_path)).id
+    about = {**read_package(store.path(other)).data, "hidden": True}
+    assert store.enter(other, found[mine] | {"id": other, "data": about})
+    lines.clear()
+    assert rescore(store, board, QUIET, lines.append) == 3
+    last = lines.pop()
+    assert last == "1 are of other data, and were not judged" and len(lines) == 3
+    told_ = {line[:12]: line for line in lines}
+    assert "received.json: not JSON" in told_[mine[:12]]
+    assert "other content" in told_[control[:12]] and "cannot be read" in told_["b" * 12]
+
+
 def test_the_self_test_finds_another_run_out(board, filled, monkeypatch):
     store, _ = filled
     monkeypatch.setattr("leaderboard.controls.SEEDS", (0,))
@@ -180,10 +219,10 @@ def test_what_is_unsound_is_rejected_with_the_validators_line(board, place, tmp_
     pq.write_table(table, scores)
     package = package_of(scores, check_card(CARD), fd.open(board.public))
     name = store.receive(package, scores).id
-    assert score(store, board, QUIET, print) == (0, 1)
+    assert score(store, board, QUIET, print) == (0, 1, 0)
     (rejection,) = store.rejections()
     assert rejection["id"] == name and "missing row" in rejection["reason"]
-    assert score(store, board, QUIET, print) == (0, 0)
+    assert score(store, board, QUIET, print) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("forged", [{"version": "999.0"}, {"name": "another"}])
@@ -240,8 +279,45 @@ def test_a_fault_of_ours_tells_nothing(board, filled, monkeypatch):
 def test_a_judge_that_was_killed_from_outside_rejects_nothing(board, filled, monkeypatch):
     store, name = filled
     monkeypatch.setattr(scoring, "_run", lambda *_: -9)
-    with pytest.raises(InputError, match="waits .status -9"):
+    with pytest.raises(InputError, match="could not be judged: it was ended .Killed"):
         judge(store, name, board, QUIET)
+
+
+def test_the_keeper_is_told_why_nothing_could_be_judged(
+    board, filled, tmp_path, capsys, monkeypatch
+):
+    """The reason is for the keeper's log; who asks for a check learns none."""
+    store = Store(tmp_path / "store", FREE)
+    path = filled[0].path(filled[1])
+    package = read_package(path)
+    store.receive(package, path / package.file)
+    key, lines = tmp_path / "key", []
+    key.mkdir()
+    gone = Board(board.public, str(key))
+    key.rmdir()
+    assert score(store, gone, QUIET, lines.append) == (0, 0, 1)
+    assert store.queue() == [package.id] and len(lines) == 1
+    assert "could not be judged: " in lines[0] and f"{key}: no such dataset" in lines[0]
+    with pytest.raises(InputError, match="could not be checked now") as told:
+        check(path, gone, QUIET)
+    assert str(key) not in str(told.value)
+    monkeypatch.setattr(scoring, "_run", lambda *_: -9)
+    monkeypatch.setattr("leaderboard.controls.CONTROLS", ())
+    words = ["score", str(store.folder), "--data", board.public, "--key", board.key]
+    assert main(words) == 1
+    said = capsys.readouterr()
+    assert said.err.endswith("waits: could not be judged: it was ended (Killed)\n")
+    assert said.out == "0 entered, 0 rejected, 1 at fault\n"
+
+
+def test_a_rotten_file_of_the_keepers_rejects_nobody(board, filled, tmp_path):
+    store, name = filled
+    shutil.copytree(board.key, tmp_path / "key")
+    pairs = tmp_path / "key" / "pairs" / "test.parquet"
+    pairs.write_bytes(b"rot" + pairs.read_bytes()[3:])
+    job = {"id": name, "folder": str(store.path(name)), "public": board.public}
+    with pytest.raises(InputError, match="other content than the manifest's"):
+        judge_module._judge(job | {"key": str(tmp_path / "key")})
 
 
 def test_one_that_cannot_be_judged_keeps_no_other_waiting(board, filled, tmp_path, monkeypatch):
@@ -253,7 +329,7 @@ def test_one_that_cannot_be_judged_keeps_no_other_waiting(board, filled, tmp_pat
     spoilt, sound = store.queue()
     next(store.path(spoilt).glob("scores.*")).write_bytes(b"rot")
     monkeypatch.setattr(scoring, "judge", lambda store, name, *_: {"rejection": "judged"})
-    assert score(store, board, QUIET, lines.append) == (0, 1)
+    assert score(store, board, QUIET, lines.append) == (0, 1, 1)
     assert store.queue() == [spoilt] and "other content" in lines[0]
 
 
@@ -289,7 +365,7 @@ def test_a_judge_knows_no_token(board, filled, monkeypatch, tmp_path):
 def test_scores_of_other_data_wait(board, tmp_path):
     store, lines = Store(tmp_path / "store", FREE), []
     name = store.receive(*made(1, tmp_path)).id
-    assert score(store, board, QUIET, lines.append) == (0, 0)
+    assert score(store, board, QUIET, lines.append) == (0, 0, 0)
     assert store.queue() == [name] and lines == ["1 wait for other data"]
     assert "other data" in judge(store, name, board, QUIET)["rejection"]
 

@@ -17,6 +17,7 @@ from faithshift_data.errors import InputError
 from leaderboard.limits import Limits, bits_told, fitting_gain
 from leaderboard.store import Store
 from tests.leaderboard.crowd import FREE, made
+from tests.leaderboard.test_page import entry
 
 ROOT = Path(__file__).parent.parent.parent
 NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
@@ -76,11 +77,12 @@ def test_what_is_settled_stays_so(tmp_path):
     store = Store(tmp_path / "store", FREE)
     ids = [store.receive(*made(k, tmp_path), now=NOON + timedelta(k)).id for k in range(3)]
     assert store.queue() == ids
-    assert store.enter(ids[0], {"id": ids[0]}) and store.reject(ids[1], "why")
-    assert not store.enter(ids[1], {"id": ids[1]}) and not store.reject(ids[0], "late")
+    found = entry(0) | {"id": ids[0]}
+    assert store.enter(ids[0], found) and store.reject(ids[1], "why")
+    assert not store.enter(ids[1], found) and not store.reject(ids[0], "late")
     assert store.queue() == [ids[2]]
     assert [store.state(name) for name in ids] == ["entered", "rejected", "waiting"]
-    assert store.entries() == [{"id": ids[0]}]
+    assert store.entries() == [found]
     assert [each["reason"] for each in store.rejections()] == ["why"]
     assert not store.enter("f" * 64, {}) and store.state("f" * 64) == "unknown"
 
@@ -102,6 +104,34 @@ def test_litter_of_a_killed_process_is_swept_and_never_read(tmp_path):
     assert store.submissions() == [name] and store.entries() == []
     assert store.sweep() == 2 and store.sweep() == 0
     assert store.submissions() == [name]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"at": "20', None, "\xff"])
+def test_one_file_that_is_not_whole_is_named_and_the_others_go_on(tmp_path, text):
+    store = Store(tmp_path / "store", FREE)
+    spoilt, sound = (store.receive(*made(k, tmp_path), now=NOON).id for k in range(2))
+    for name in (spoilt, sound):
+        assert store.enter(name, entry(0) | {"id": name})
+    waits = store.receive(*made(2, tmp_path), now=NOON).id
+    assert store.faults() == []
+    path, receipt = (store.folder / each for each in (f"entries/{spoilt}.json", "submissions"))
+    receipt = receipt / spoilt / "received.json"
+    for file in (path, receipt):
+        file.unlink()
+        if text is not None:
+            file.write_text(text, "latin-1")
+    # An entry that says another's id stands for none.
+    forged = store.folder / "entries" / f"{waits}.json"
+    forged.write_text(json.dumps(entry(0) | {"id": sound}))
+    lost = "a" * 64
+    (store.folder / "submissions" / lost).mkdir()
+    named = store.faults()
+    expected = [lost, receipt, forged] + [path] * (text is not None)
+    assert len(named) == len(expected) and all("\n" not in line for line in named)
+    assert all(any(str(each) in line for line in named) for each in expected)
+    assert [each["id"] for each in store.entries()] == [sound]
+    assert set(store.submissions()) == {sound, waits}
+    assert store.receive(*made(3, tmp_path), now=NOON).new
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
