@@ -69,10 +69,13 @@ def _judge(made: Agreements) -> Iterable[str]:
     if judge.no_verdict:
         reasons = judge.silences.items()
         why = next((f" (first reason, n = {n}: {reason})" for reason, n in reasons), "")
-        share = f"{judge.no_verdict:.1%} of eligible traces"
+        asked = sum(judge.counts.values()) - judge.counts["not asked"]
+        silent = asked - judge.counts["yes"] - judge.counts["no"]
+        share = f"{silent} of {asked} eligible traces ({judge.no_verdict:.1%})"
         yield f"The judge {judge.judge} gave no verdict on {share}{why}"
     if judge.not_asked:
-        share = f"{judge.counts['not asked']} ({judge.not_asked:.1%}) of eligible traces"
+        left_out, eligible = judge.counts["not asked"], sum(judge.counts.values())
+        share = f"{left_out} of {eligible} eligible traces ({judge.not_asked:.1%})"
         yield f"The judge {judge.judge} was not asked about {share}: no score counts them"
     known = [tau.value for tau in made.taus if tau.value is not None]
     for swap in made.swaps:

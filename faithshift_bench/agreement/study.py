@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +131,7 @@ class Study:
         Raises:
             InputError: the name that the labels of persons have.
         """
-        check_judge_name(judge, "judge")
+        check_judge_name(judge, file=self.source, field="judge")
         found = np.full(self.shape, NOT_ASKED, np.int8)
         for place, outcome in outcomes.items():
             found[place] = OUTCOMES.index(outcome)
@@ -141,7 +142,7 @@ class Study:
         )
 
 
-def check_judge_name(name: str, field: str) -> None:
+def check_judge_name(name: str, **where: Any) -> None:
     """Refuse a judge that could not be told from the labels of persons.
 
     Raises:
@@ -149,4 +150,4 @@ def check_judge_name(name: str, field: str) -> None:
     """
     if name == REFERENCE:
         message = "a judge of this name cannot be told from the labels of persons"
-        raise InputError(message, field=field, expected="another name", got=name)
+        raise InputError(message, **where, expected="another name", got=name)

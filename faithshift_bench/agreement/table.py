@@ -59,7 +59,7 @@ def rows_of(columns: Mapping[str, list[Any]], source: str) -> list[Row]:
             expected = f"{', '.join(_READERS)} or {VERDICT}JUDGE"
             raise InputError("unknown column", file=source, field=name, expected=expected)
         if name.startswith(VERDICT):
-            check_judge_name(name[len(VERDICT) :].strip(), name)
+            check_judge_name(name[len(VERDICT) :].strip(), file=source, field=name)
     read = {name: _read_column(name, cells, source) for name, cells in sorted(columns.items())}
     rows = [dict(zip(read, cells, strict=True)) for cells in zip(*read.values(), strict=True)]
     if not rows:

@@ -79,7 +79,7 @@ def test_the_reason_of_a_silence_is_shown_with_its_count(ask, endpoint, tmp_path
     endpoint.replies = [(400, {"error": {"message": f"no json_schema for {KEY}"}})]
     code, out, err = ask(table, "--ask", "new")
     why = f"(first reason, n = {N}: HTTP 400: no json_schema for ***)"
-    assert code == 0 and f"gave no verdict on 100.0% of eligible traces {why}." in out
+    assert code == 0 and f"gave no verdict on {N} of {N} eligible traces (100.0%) {why}." in out
     whole = (tmp_path / "out" / "agreement.json").read_text("utf-8")
     assert json.loads(whole)["judges"][0]["silences"] == {"HTTP 400: no json_schema for ***": N}
     assert KEY not in out + err + whole and why in (tmp_path / "out" / "report.html").read_text()
@@ -91,7 +91,7 @@ def test_eligible_traces_that_a_judge_was_not_asked_about_are_flagged(blank):
     made = study(*(trace("m", f"q{k:02d}", "A", "B", said={"j": w}) for k, w in enumerate(words)))
     found = agree(made, read_settings().amend("n_resamples", 100, "test"))
     assert found.judges[0].not_asked == blank / 40
-    flag = f"The judge j was not asked about {blank} ({blank / 40:.1%}) of eligible traces"
+    flag = f"The judge j was not asked about {blank} of 40 eligible traces ({blank / 40:.1%})"
     assert [each for each in found.flags if each.startswith(flag)]
     asked = study(*(trace("m", f"q{k:02d}", "A", "B", said={"j": "no"}) for k in range(40)))
     assert not [flag for flag in agree(asked, found.plan).flags if "not asked" in flag]
@@ -99,9 +99,11 @@ def test_eligible_traces_that_a_judge_was_not_asked_about_are_flagged(blank):
 
 def test_a_judge_cannot_have_the_name_of_the_labels():
     columns = columns_of(trace("m", "q", "A", "B", said={"reference": "yes"}))
-    with pytest.raises(InputError, match="field verdict:reference: a judge of this name cannot"):
+    with pytest.raises(
+        InputError, match="^t.csv, field verdict:reference: a judge of this name cannot"
+    ):
         assemble("t.csv", rows_of(columns, "t.csv"))
-    with pytest.raises(InputError, match="field judge: a judge of this name cannot"):
+    with pytest.raises(InputError, match="^table, field judge: a judge of this name cannot"):
         study(trace("m", "q", "A", "B")).with_verdicts("reference", {})
 
 
