@@ -44,7 +44,7 @@ def open_regular(path: Path) -> IO[bytes]:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         got = "a folder" if path.is_dir() else "a pipe or device"
         os.close(handle)
-        raise InputError("not a plain file", file=path.name, expected="a file", got=got)
+        raise InputError("not a plain file", file=path.name or path, expected="a file", got=got)
     return os.fdopen(handle, "rb")
 
 

@@ -42,6 +42,9 @@ def send(package: Package, scores: Path, to: str) -> Sent:
     Raises:
         InputError: one line, where the place refuses it or cannot be reached.
     """
+    if not to.strip():
+        expected = "a folder, https://... of a board, or hub:ORG/NAME"
+        raise InputError("no place", field="--to", expected=expected, got="nothing")
     if to.startswith(HUB):
         return _to_hub(package, scores, to.removeprefix(HUB))
     if "://" in to:

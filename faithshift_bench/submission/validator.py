@@ -58,7 +58,7 @@ def validate(
     Raises:
         InputError: one line for the first mistake, with file, row and field.
     """
-    source = source or scores.name
+    source = source or scores.name or str(scores)
     traces = data.table("traces").select(["trace_id", "split", "label"]).to_pylist()
     check_bounds(scores, len(traces), source)
     scored = sorted((row["trace_id"], row) for row in traces if row["split"] != "train")

@@ -99,12 +99,26 @@ def test_a_declaration_is_said(run, made, synthetic):
         ("hub:nothing", "--to: not a repository"),
         ("hub:org/name@main", "--to: not a repository"),
         ("http://127.0.0.1:9", "no answer"),
+        ("", "--to: no place .expected a folder"),
+        (" ", "--to: no place"),
     ],
 )
-def test_a_place_that_is_none(run, made, synthetic, to, message):
+def test_a_place_that_is_none(run, made, synthetic, tmp_path, monkeypatch, to, message):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
     status, out, err = submit(run, made, synthetic, "--to", to)
     assert status == 1 and not out and err.count("\n") == 1
-    assert re.search(message, err)
+    assert re.search(message, err) and sorted(tmp_path.iterdir()) == before
+
+
+def test_the_folder_one_stands_in_has_a_name(run, made, synthetic, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for scores, card, message in (
+        (".", made[1], ".: unknown kind of file (expected .parquet"),
+        (made[0], ".", ".: not a plain file (expected a file, got a folder)"),
+    ):
+        status, out, err = run("submit", scores, "--card", card, "--data", synthetic)
+        assert status == 1 and not out and err.startswith(f"faithshift: {message}")
 
 
 @pytest.fixture
