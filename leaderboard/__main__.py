@@ -67,13 +67,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _receive(options: argparse.Namespace) -> int:
-    store, board, refused = Store(options.store), Board(options.data), 0
-    if not options.inbox.is_dir():
-        raise InputError("no such folder", file=options.inbox)
+    store, ranked, refused = Store(options.store), Board(options.data).hash, 0
+    _there(options.inbox)
     for path in sorted(path for path in options.inbox.iterdir() if ID.fullmatch(path.name)):
         try:
             package = read_package(path)
-            if package.data["hash"] != board.hash:
+            if package.data["hash"] != ranked:
                 raise InputError("scores of other data", expected=options.data)
             receipt = store.receive(package, path / package.file)
         except InputError as error:
@@ -95,7 +94,9 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _rescore(options: argparse.Namespace) -> int:
-    different = rescore(*_told(options), _say)
+    told = _told(options)
+    _there(options.store)
+    different = rescore(*told, _say)
     print(f"{different} different")
     return int(different > 0)
 
@@ -110,8 +111,7 @@ def _build(options: argparse.Namespace) -> int:
     from leaderboard.export import board_csv
     from leaderboard.page import render
 
-    if not options.store.is_dir():
-        raise InputError("no such folder", file=options.store)
+    _there(options.store)
     store = Store(options.store)
     faults, entries = store.faults(ENTRIES), store.entries()
     for line in faults:
@@ -161,6 +161,11 @@ def _told(options: argparse.Namespace) -> tuple[Store, Board, Confines]:
     board = Board(options.data, options.key)
     board.check()
     return Store(options.store), board, confines
+
+
+def _there(folder: Path) -> None:
+    if not folder.is_dir():
+        raise InputError("no such folder", file=folder)
 
 
 def _end(number: int, _: object) -> None:

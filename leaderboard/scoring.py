@@ -71,7 +71,11 @@ class Board:
         Raises:
             InputError: which, and what was expected.
         """
-        withheld = fd.open(self.public).manifest.withheld is not None
+        manifest = fd.open(self.public).manifest
+        if manifest.key_of is not None:
+            expected = "the folder that entrants score"
+            raise InputError("a key", file=self.public, field="--data", expected=expected)
+        withheld = manifest.withheld is not None
         if withheld != (self.key is not None):
             expected = "the key of these data" if withheld else "none: no label is withheld"
             raise InputError("labels", file=self.public, field="--key", expected=expected)

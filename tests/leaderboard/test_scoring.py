@@ -387,6 +387,7 @@ def test_folders_that_do_not_belong_together(board, synthetic):
         (board.public, None, "the key of these data"),
         (str(synthetic), board.key, "no label is withheld"),
         (board.public, str(synthetic), "not the key"),
+        (board.key, None, "field --data: a key .expected the folder that entrants score"),
     ):
         with pytest.raises(InputError, match=message):
             Board(public, key).check()
@@ -416,7 +417,14 @@ def test_the_command(board, filled, tmp_path, capsys):
     assert capsys.readouterr().out.count("received") == 2
     assert main(["receive", other, inbox, "--data", board.public]) == 0
     assert capsys.readouterr().out.count("was there before") == 2
+    capsys.readouterr()
+    for folder in (inbox, str(tmp_path)):
+        assert main(["receive", other, folder, "--data", str(tmp_path / "no")]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"error: {tmp_path / 'no'}: no such dataset")
     assert main(["receive", other, str(tmp_path / "no"), "--data", board.public]) == 1
+    assert main(["rescore", str(tmp_path / "no"), *told]) == 1
+    assert not (tmp_path / "no").exists()
 
 
 @pytest.mark.parametrize(
