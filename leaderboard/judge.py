@@ -50,6 +50,7 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
     from faithshift_data.errors import InputError
     from leaderboard.breakdown import breakdown
     from leaderboard.entry import entry_of
+    from leaderboard.names import check_free
 
     # What belongs to the keeper comes first: its faults are not the submission's.
     public, key = fd.open(job["public"]), fd.open(job["key"] or job["public"])
@@ -62,6 +63,8 @@ def _judge(job: dict[str, Any]) -> dict[str, Any]:
         # A sender who could name another version would put the board's own into the past.
         if dict(package.data) != about_data(public):
             return {"rejection": "the statement names other data than these scores are of"}
+        if not job.get("receipt", {}).get("control"):
+            check_free(package.card.name)
         scores = folder / package.file
         found = validate(scores, package.card, public, below_chance=package.below_chance)
         if job.get("check"):

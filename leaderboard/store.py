@@ -29,6 +29,7 @@ from faithshift_bench.submission.package import (
 from faithshift_data.atomic import canonical_json, new_folder, write_text
 from faithshift_data.errors import InputError
 from leaderboard.limits import Attempt, Limits, check_limits
+from leaderboard.names import check_free
 
 SUBMISSIONS, ENTRIES, REJECTIONS = "submissions", "entries", "rejections"
 Kinds = Mapping[str, type | tuple[type, ...]]
@@ -87,8 +88,8 @@ class Store:
             Its receipt; not new where the same content was taken before.
 
         Raises:
-            InputError: one submission too many, other bytes than the statement says, or a folder
-                that cannot be written.
+            InputError: one submission too many, a control's name, other bytes than the statement
+                says, or a folder that cannot be written.
         """
         at = now or datetime.now(UTC)
         who = (submitter or package.card.contact).strip().lower()
@@ -98,6 +99,7 @@ class Store:
             if target.exists():
                 return Receipt(package.id, new=False)
             if not control:
+                check_free(package.card.name)
                 attempt = Attempt(who, package.card.name, package.data["hash"], at)
                 check_limits(attempt, self._attempts(), self.limits)
             with new_folder(target) as new:

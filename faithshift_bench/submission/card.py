@@ -17,6 +17,8 @@ from faithshift_data.errors import InputError
 MAX_BYTES = 16 * 1024
 LONGEST = 80
 LONGEST_LIST = 32
+# Signs that stand on the letter before them; more of them grow over the lines around.
+MOST_MARKS = 2
 # What the rules of a board ask for; each must be answered, true or false.
 DECLARATIONS = {
     "label_rule": "it applies the label rule, or reads evidence of the kind that labels rest on",
@@ -153,7 +155,12 @@ def _line(value: Any, source: str, field: str) -> str:
     check_name(value, source=source, field=field)
     if any(unicodedata.category(letter) in ("Cf", "Co", "Cn") for letter in value):
         _refuse(source, field, "visible text on one line", ascii(value))
-    return unicodedata.normalize("NFC", value.strip())
+    plain = unicodedata.normalize("NFC", value.strip())
+    kinds = (unicodedata.category(letter)[0] for letter in plain)
+    if "M" * (MOST_MARKS + 1) in "".join(kinds):
+        expected = f"{MOST_MARKS} marks at most on one letter"
+        _refuse(source, field, expected, ascii(plain))
+    return plain
 
 
 def _lines(value: Any, source: str, field: str) -> tuple[str, ...]:

@@ -347,6 +347,7 @@ def changed(old: str, new: str) -> Maker:
 each("field name: bad name", card_newline=changed('"mine"', '"a\\nb"'))
 each("field name: bad name", card_escape=changed('"mine"', '"a\\u001b[2J"'))
 each("field name: bad value.*u202e", card_bidi=changed('"mine"', '"a\\u202Egnp"'))
+each("2 marks at most", card_marks=changed('"mine"', '"a\\u0335\\u0335\\u0335"'))
 each("80 characters at most", card_long=changed('"mine"', f'"{"x" * 81}"'))
 each("field name: bad name", card_blank=changed('"mine"', '" "'))
 each("field name: bad value.*got int", card_number=changed('"mine"', "7"))

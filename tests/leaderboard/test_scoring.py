@@ -23,7 +23,7 @@ import faithshift_data as fd
 from builders.withhold import withhold
 from faithshift_bench.submission import read_package, validate
 from faithshift_bench.submission.card import check_card
-from faithshift_bench.submission.package import package_of
+from faithshift_bench.submission.package import package_of, write_package
 from faithshift_data.errors import InputError
 from leaderboard import judge as judge_module
 from leaderboard import scoring
@@ -235,6 +235,17 @@ def test_nobody_puts_the_board_into_the_past(board, place, tmp_path, forged):
     assert "names other data" in judge_module._judge(job)["rejection"]
 
 
+def test_a_strangers_control_that_is_stored_already_is_rejected(board, place, tmp_path):
+    """As from a copy that an earlier version filled."""
+    card, scores = check_card({**CARD, "name": "Length-only"}), place / "scores.parquet"
+    package = package_of(scores, card, fd.open(board.public))
+    job = {"id": package.id, "public": board.public, "key": board.key}
+    job["folder"] = str(write_package(package, scores, tmp_path))
+    told = judge_module._judge(job | {"receipt": {"control": False}})
+    assert told["rejection"].startswith("card, field name: taken")
+    assert judge_module._judge(job | {"check": True}) == told
+
+
 def test_what_takes_too_long_is_ended(board, filled):
     store, name = filled
     found = judge(store, name, board, Confines(wall_seconds=0.05))
@@ -325,7 +336,7 @@ def test_one_that_cannot_be_judged_keeps_no_other_waiting(board, filled, tmp_pat
     inbox = filled[0].folder / "submissions"
     for path in sorted(inbox.iterdir()):
         package = read_package(path)
-        store.receive(package, path / package.file)
+        store.receive(package, path / package.file, control=package.card.name != "mine")
     spoilt, sound = store.queue()
     next(store.path(spoilt).glob("scores.*")).write_bytes(b"rot")
     monkeypatch.setattr(scoring, "judge", lambda store, name, *_: {"rejection": "judged"})
@@ -413,10 +424,12 @@ def test_the_command(board, filled, tmp_path, capsys):
     assert "the same" in captured.out and captured.err.startswith("error: ")
     other = str(tmp_path / "other")
     inbox = str(filled[0].folder / "submissions")
-    assert main(["receive", other, inbox, "--data", board.public]) == 0
-    assert capsys.readouterr().out.count("received") == 2
-    assert main(["receive", other, inbox, "--data", board.public]) == 0
-    assert capsys.readouterr().out.count("was there before") == 2
+    for said in ("received", "was there before"):
+        # Of two, since nobody but the board itself has a control.
+        assert main(["receive", other, inbox, "--data", board.public]) == 1
+        captured = capsys.readouterr()
+        assert captured.out == f"{filled[1]} {said}\n"
+        assert captured.err.count("\n") == 1 and "refused: card, field name: taken" in captured.err
     capsys.readouterr()
     for folder in (inbox, str(tmp_path)):
         assert main(["receive", other, folder, "--data", str(tmp_path / "no")]) == 1

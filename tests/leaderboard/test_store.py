@@ -204,3 +204,16 @@ def test_nobody_uses_up_anothers_submissions(tmp_path):
     for k in range(3):
         package, scores = made(k, tmp_path, name="theirs", contact=f"{k}@b.org")
         assert store.receive(package, scores, now=NOON).new
+
+
+@pytest.mark.parametrize(
+    "name", ["constant", "CONSTANT", "\uff43onstant", "edit distance", "Edit-Distance", "_random."]
+)
+def test_nobody_has_a_controls_name(tmp_path, name):
+    store = Store(tmp_path / "store", FREE)
+    package, scores = made(1, tmp_path, name=name)
+    with pytest.raises(InputError, match="field name: taken .expected another name than the con"):
+        store.receive(package, scores)
+    assert store.submissions() == [] and store.receive(package, scores, control=True).new
+    for free in ("constantly", "constant 2", "my length_only"):
+        assert store.receive(*made(2, tmp_path, name=free)).new
