@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.__main__ import main
 from leaderboard.scoring import ROOT
 from tests.leaderboard.served import PATIENCE, served
 
@@ -62,6 +63,14 @@ def test_score_and_its_judge(synthetic, tmp_path, aside):
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM and "Traceback" not in said
     assert not Path(f"/proc/{judge}").exists() and not list(aside.iterdir())
+
+
+def test_an_interrupt_is_no_traceback(tmp_path, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("leaderboard.__main__._build", interrupted)
+    assert main(["build", str(tmp_path)]) == 130
 
 
 def test_a_judge_ends_with_who_was_killed(tmp_path):
