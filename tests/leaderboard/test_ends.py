@@ -79,7 +79,10 @@ def test_a_judge_ends_with_who_was_killed(tmp_path):
     argv = [sys.executable, "-m", "leaderboard.judge", str(tmp_path / "job"), str(tmp_path / "out")]
     with subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE) as process:
         process.stdin.close()
-        assert process.wait(PATIENCE) == 1
+        try:
+            assert process.wait(PATIENCE) == 1
+        finally:
+            process.kill()
 
 
 def test_a_server_its_pass_and_the_judge(synthetic, tmp_path, aside):
