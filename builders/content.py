@@ -1,11 +1,15 @@
-"""How well content alone tells the withheld labels: length, and the words themselves.
+"""How well content alone tells the labels: length, and the words themselves.
 
-Published beside a board as controls: what a detector must beat to show more than reading.
+Published with a dataset, and beside a board as controls: what a detector must beat to show more
+than reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +18,18 @@ from numpy.typing import NDArray
 from faithshift_bench.detectors import load_detector
 from faithshift_bench.metrics.separation import no_separation, separation
 from faithshift_data import FaithShift, View
+from faithshift_data import open as open_data
 from faithshift_data.errors import InputError
+from faithshift_data.folder import write_folder
 
 Score = Callable[[View, list[View]], NDArray[np.float64]]
+
+
+@contextmanager
+def draft(manifest: Mapping[str, Any], tables: Any, arrays: Any) -> Iterator[FaithShift]:
+    """A dataset as it is before its audit; arguments as for ``write_folder``."""
+    with tempfile.TemporaryDirectory() as scratch:
+        yield open_data(write_folder(Path(scratch) / "draft", manifest, tables, arrays))
 
 
 def content_baselines(data: FaithShift, parts: Sequence[str]) -> dict[str, dict[str, Any]]:

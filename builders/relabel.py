@@ -10,6 +10,7 @@ from typing import Any
 
 import faithshift_data as fd
 from builders.audit import audit_counts
+from builders.content import content_baselines, draft
 from builders.descriptors import descriptors_of
 from builders.labels import RULES, both_rules, label_all
 from builders.pairs import make_pairs
@@ -78,7 +79,10 @@ def relabel(data: str, rule: str, out: Path) -> Path:
         f"`{old}`.\nTraces, interventions and descriptors are the same; pairs were derived anew."
     )
     manifest["notes"] = (*manifest["notes"], note)
-    return write_folder(out, manifest, tables, descriptors_of(dataset), card=dataset_card)
+    arrays = descriptors_of(dataset)
+    with draft(manifest, tables, arrays) as first:
+        manifest["audit"]["text"] = content_baselines(first, ("calib", "test"))
+    return write_folder(out, manifest, tables, arrays, card=dataset_card)
 
 
 def _rows(dataset: fd.FaithShift, config: str) -> list[Row]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import faithshift_data as fd
 from builders.chunk import Chunk
-from builders.content import content_baselines
+from builders.content import content_baselines, draft
 from builders.organisms.chunks import Organism
 from builders.organisms.conditions import CONDITIONS
 from builders.organisms.items import Item
@@ -118,8 +116,7 @@ def pack(
         for each in organisms
         for path in sorted(each.folder.iterdir())
     }
-    with tempfile.TemporaryDirectory() as scratch:
-        first = fd.open(write_folder(Path(scratch) / "first", manifest, tables, arrays))
+    with draft(manifest, tables, arrays) as first:
         manifest["audit"]["text"] = content_baselines(first, ("calib", "test"))
         manifest["audit"]["probes"] = probe_table(first)
     return write_folder(out, manifest, tables, arrays, card=dataset_card, files=files)
