@@ -161,6 +161,15 @@ def test_a_block_that_the_model_opens_itself_is_read_to_its_end() -> None:
     ]
 
 
+def test_a_request_has_four_stop_strings_and_all_of_them_count() -> None:
+    """More than four are HTTP 400 at OpenAI's and at vLLM's server."""
+    stops = ("Answer:", "answer:", "Respuesta:", "respuesta:", "####")
+    with serving(lambda asked: " It is 4.\n#### 4\nAnswer: 5") as server:
+        said = engine(server).complete(["Why?\n"], [7], Sampling(99, stop=stops))
+    assert (said[0].text, said[0].finish) == (" It is 4.\n", "stop")
+    assert [asked["stop"] for asked in server.asked] == [list(stops[:4])]
+
+
 def test_it_runs_where_a_loop_runs() -> None:
     async def notebook(server):
         return engine(server).complete(["p"], [0], Sampling(9))

@@ -20,6 +20,8 @@ from faithshift_data.measure.engines.tokens import Tokenized
 # Servers put a token before a prompt, and filter what is drawn, as the model's folder says.
 PLAIN = {"add_special_tokens": False, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
 MOST_FAILED = 8
+# The protocol takes no more; others are cut at when the text is here.
+MOST_STOPS = 4
 
 T = TypeVar("T")
 
@@ -175,7 +177,7 @@ class OpenAIEngine(Tokenized):
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             seed=seed,
-            stop=list(stop) or None,
+            stop=list(stop[:MOST_STOPS]) or None,
         )
         try:
             said = reply.choices[0]
