@@ -5,6 +5,8 @@ Runs in the environment of `constraints-vllm.txt` alone; minutes on a CPU.
 
 from __future__ import annotations
 
+import multiprocessing
+
 import pytest
 
 from faithshift_data.measure.engines import Sampling
@@ -55,3 +57,22 @@ def test_stop_strings_cut_before_themselves(engine) -> None:
     said = engine.complete([PROMPTS[place]], [0], Sampling(12, stop=(stop,)))[0]
     assert len(stop) == 2 and said.finish == "stop"
     assert said.text == wholes[place][: wholes[place].index(stop)]
+
+
+def in_a_worker(folder) -> str:
+    from faithshift_data.measure.engines.registry import make_engine
+
+    # A worker holds its engine to the end.
+    globals()["HELD"] = make_engine("vllm", folder, context=256, eager=True)
+    return HELD.complete(PROMPTS[:1], [0], Sampling(4))[0].text  # noqa: F821
+
+
+def test_a_worker_that_holds_it_ends(folder) -> None:
+    """Its process used to wait for vLLM's own, which nobody had told to end."""
+    process = multiprocessing.get_context("spawn").Process(target=in_a_worker, args=(folder,))
+    process.start()
+    process.join(300)
+    try:
+        assert process.exitcode == 0
+    finally:
+        process.kill()

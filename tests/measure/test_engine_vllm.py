@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -14,6 +15,8 @@ from faithshift_data.measure.engines.registry import engine_class
 HOME = "faithshift_data.measure.engines.vllm"
 OPEN = "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n<think>\n"
 
+ENDED: list[str] = []
+
 
 class StandIn:
     """vLLM's `LLM` by its documented calls: the package needs an environment of its own."""
@@ -23,6 +26,8 @@ class StandIn:
             raise RuntimeError("no such\nmodel")
         self.options, self.submissions, self.replies = options, [], {}
         self.model_config = SimpleNamespace(max_model_len=64)
+        core = SimpleNamespace(shutdown=lambda: ENDED.append(options["model"]))
+        self.llm_engine = SimpleNamespace(engine_core=core)
 
     def get_tokenizer(self):
         return Words()
@@ -118,6 +123,15 @@ def test_stop_strings_count_after_the_reasoning_alone(engine) -> None:
 
 def test_a_prompt_has_to_begin_as_the_tokenizer_would_have_it(engine) -> None:
     assert engine.begins() == "<s>" and engine.white_box is False
+
+
+def test_its_process_ends_with_it(engine) -> None:
+    ENDED.clear()
+    made = engine_class("vllm")("other")
+    assert not ENDED
+    del made
+    gc.collect()
+    assert ENDED == ["other"]
 
 
 def test_a_folder_that_vllm_cannot_load_is_one_line(engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ class VllmEngine(Tokenized):
             )
         except Exception as error:  # noqa: BLE001 - whatever a folder or a machine provokes
             raise InputError(f"vLLM cannot load it: {reason_of(error)}", file=path) from error
+        # It computes in a process of its own, for whose end a worker's last step would wait.
+        Finalize(self, self.llm.llm_engine.engine_core.shutdown, exitpriority=1)
         self.tokenizer: Any = self.llm.get_tokenizer()
         self.context: int = self.llm.model_config.max_model_len
 
