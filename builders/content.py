@@ -32,6 +32,12 @@ def draft(manifest: Mapping[str, Any], tables: Any, arrays: Any) -> Iterator[Fai
         yield open_data(write_folder(Path(scratch) / "draft", manifest, tables, arrays))
 
 
+def text_audit(manifest: Mapping[str, Any], tables: Any, arrays: Any) -> dict[str, dict[str, Any]]:
+    """``content_baselines`` on calib and test of a dataset that is not written yet."""
+    with draft(manifest, tables, arrays) as first:
+        return content_baselines(first, ("calib", "test"))
+
+
 def content_baselines(data: FaithShift, parts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """AUROC of controls that are fitted on train and score the traces of ``parts``.
 

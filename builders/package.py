@@ -14,7 +14,7 @@ from builders.audit import audit_counts
 from builders.axes import language_in, used
 from builders.axes.model_family import LICENCE_NOTE
 from builders.chunk import Chunk
-from builders.content import content_baselines, draft
+from builders.content import text_audit
 from builders.deltas import semantic_distances
 from builders.labels import both_rules
 from builders.pairs import REPEAT, make_pairs, related
@@ -132,8 +132,7 @@ def package(made: Made, preset: Preset, models: Sequence[Weights], out: Path) ->
         "environment": environment(preset, models, made.makers),
         "descriptors": manifest_entries(next(iter(descriptors.values()), {})),
     }
-    with draft(manifest, tables, descriptors) as first:
-        manifest["audit"]["text"] = content_baselines(first, ("calib", "test"))
+    manifest["audit"]["text"] = text_audit(manifest, tables, descriptors)
     return write_folder(out, manifest, tables, descriptors, card=dataset_card)
 
 

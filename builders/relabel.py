@@ -10,7 +10,7 @@ from typing import Any
 
 import faithshift_data as fd
 from builders.audit import audit_counts
-from builders.content import content_baselines, draft
+from builders.content import text_audit
 from builders.descriptors import descriptors_of
 from builders.labels import RULES, both_rules, label_all
 from builders.pairs import make_pairs
@@ -80,8 +80,7 @@ def relabel(data: str, rule: str, out: Path) -> Path:
     )
     manifest["notes"] = (*manifest["notes"], note)
     arrays = descriptors_of(dataset)
-    with draft(manifest, tables, arrays) as first:
-        manifest["audit"]["text"] = content_baselines(first, ("calib", "test"))
+    manifest["audit"]["text"] = text_audit(manifest, tables, arrays)
     return write_folder(out, manifest, tables, arrays, card=dataset_card)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import textwrap
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 
 from faithshift_data.atomic import canonical_json, json_sha256, write_text
 from faithshift_data.errors import InputError
-from faithshift_data.measure.address import check_address
+from faithshift_data.measure.address import check_address, key_for
 from faithshift_data.measure.verdicts import Case, Outcome, Verdict
 
 PERMANENT = (401, 403, 404)
@@ -160,7 +159,7 @@ class OpenAIJudge:
             raise InputError("needs openai: pip install 'faithshift[judge]'") from None
         if base_url is not None:
             check_address(base_url, field="base_url")
-            api_key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
+            api_key = api_key or key_for(base_url)
         try:
             self._client = openai.OpenAI(
                 base_url=base_url, api_key=api_key, timeout=timeout, max_retries=retries

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any
 from urllib.parse import urlsplit
 
 import openai
 
 from faithshift_data.errors import InputError
-from faithshift_data.measure.address import check_address
+from faithshift_data.measure.address import KEY, check_address, key_for
 
-KEY = "OPENAI_API_KEY"
 TRANSIENT = (408, 409, 429)
 # The longest pause between two tries, in seconds, that a server can ask of the client.
 PAUSE = 60.0
@@ -60,7 +58,7 @@ class Endpoint:
         """
         if base_url is not None:
             check_address(base_url, field="--url")
-        key = os.environ.get(KEY) or (None if base_url is None else "none")
+        key = key_for(base_url)
         if key is None or not (key.isascii() and key.isprintable()):
             raise InputError("no API key", field=KEY, expected="plain ASCII, in the environment")
         if retries < 0:
