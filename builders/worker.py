@@ -40,6 +40,8 @@ class Worker:
         """Take the models, the writer first; one thread a process."""
         torch.set_num_threads(1)
         torch.use_deterministic_algorithms(True)
+        # Filling what is written over anyway only takes time.
+        torch.utils.deterministic.fill_uninitialized_memory = False
         self.preset = preset
         self.models = dict(zip((WRITER, SECOND), (Model(w, preset) for w in weights), strict=False))
         self.axes = used(preset.without, second=SECOND in self.models, language=preset.language)

@@ -6,9 +6,8 @@ rounding), so that rows of many texts may go on together: a pass costs the model
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 # Of a distribution, in order of probability; a nucleus of more is cut.
 MOST_TOKENS = 512
+# Room for others is made for several at once: every time, what is kept of all rows is copied.
+FEW = 0.75
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,17 @@ def forward(
 @torch.inference_mode()
 def decode(
     engine: TransformersEngine,
-    parts: Sequence[Rows],
+    parts: Iterable[Rows],
     sampling: Sampling,
     *,
     seeds: Sequence[int] = (),
     prompts: Sequence[str] = (),
 ) -> list[Completion]:
-    """Continue rows until each has ended.
+    """Continue rows until each has ended; others take the place of those that have.
 
     Args:
-        engine: what read them.
-        parts: rows, not all of one length; they go on together.
+        engine: what read them; a pass holds ``batch_size`` rows of it, or those of one part.
+        parts: rows, not all of one length, taken as there is room for them.
         sampling: greedy where the temperature is 0.
         seeds: one a row, where it is not.
         prompts: what a row continues, one a row: a stop string does not count in a reasoning
@@ -91,36 +92,50 @@ def decode(
     Returns:
         One completion a row, in order.
     """
-    bounds = [*accumulate((len(part.mask) for part in parts), initial=0)]
-    running = [
-        (list(range(*span)), part) for span, part in zip(pairwise(bounds), parts, strict=True)
-    ]
-    prompts = prompts or [""] * bounds[-1]
-    new: list[list[int]] = [[] for _ in prompts]
-    uniform = _uniform(seeds, sampling, len(new)).to(engine.device)
-    for step in range(sampling.max_tokens):
+    waiting = iter(parts)
+    arriving = next(waiting, None)
+    running: list[tuple[list[int], Rows]] = []
+    new: list[list[int]] = []
+    uniform = _uniform(seeds, sampling).to(engine.device)
+    while running or arriving is not None:
+        n = sum(len(numbers) for numbers, _ in running)
+        full = engine.batch_size if n <= FEW * engine.batch_size else 0
+        while arriving is not None and (not n or n + len(arriving.mask) <= full):
+            numbers = [*range(len(new), len(new) + len(arriving.mask))]
+            running.append((numbers, arriving))
+            new += ([] for _ in numbers)
+            n += len(numbers)
+            arriving = next(waiting, None)
         left = []
         for numbers, rows in running:
-            drawn = _draw(rows.logits, uniform[numbers, step], sampling)
+            place = [len(new[number]) for number in numbers]
+            drawn = _draw(rows.logits, uniform[numbers, place] if seeds else uniform, sampling)
             for number, token in zip(numbers, drawn.tolist(), strict=True):
                 new[number].append(token)
             on = [
                 place
                 for place, number in enumerate(numbers)
-                if not engine.ended(new[number], sampling, prompts[number])
+                if len(new[number]) < sampling.max_tokens
+                and not engine.ended(new[number], sampling, prompts[number] if prompts else "")
             ]
             if on:
                 left.append(([numbers[place] for place in on], rows.only(on), drawn[on]))
-        if not left or step + 1 == sampling.max_tokens:
-            break
-        rows = _join([rows for _, rows, _ in left])
-        drawn = torch.cat([drawn for _, _, drawn in left])
-        mask = pad(rows.mask, (0, 1), value=1)
-        numbers = [number for numbers, _, _ in left for number in numbers]
-        running = [(numbers, forward(engine, rows.cache, drawn[:, None], mask, rows.position + 1))]
+        running = [_pass(engine, left)] if left else []
     return [
-        engine.completion(ids, sampling, prompt) for ids, prompt in zip(new, prompts, strict=True)
+        engine.completion(ids, sampling, prompts[number] if prompts else "")
+        for number, ids in enumerate(new)
     ]
+
+
+def _pass(
+    engine: TransformersEngine, parts: Sequence[tuple[list[int], Rows, torch.Tensor]]
+) -> tuple[list[int], Rows]:
+    """Rows, with their numbers and last tokens, one token further."""
+    rows = _join([rows for _, rows, _ in parts])
+    drawn = torch.cat([drawn for _, _, drawn in parts])[:, None]
+    mask = pad(rows.mask, (0, 1), value=1)
+    numbers = [number for numbers, _, _ in parts for number in numbers]
+    return numbers, forward(engine, rows.cache, drawn, mask, rows.position + 1)
 
 
 def nucleus(logits: torch.Tensor, uniform: torch.Tensor, sampling: Sampling) -> torch.Tensor:
@@ -150,10 +165,8 @@ def _draw(logits: torch.Tensor, uniform: torch.Tensor, sampling: Sampling) -> to
     return logits.argmax(dim=-1)
 
 
-def _uniform(seeds: Sequence[int], sampling: Sampling, n: int) -> torch.Tensor:
+def _uniform(seeds: Sequence[int], sampling: Sampling) -> torch.Tensor:
     """Every number the rows will need: a stream of its own for each."""
-    if sampling.temperature == 0:
-        return torch.zeros((n, sampling.max_tokens))
     draws = [np.random.default_rng(seed).random(sampling.max_tokens) for seed in seeds]
     return torch.tensor(np.array(draws), dtype=torch.float32)
 
@@ -164,16 +177,20 @@ def _join(parts: Sequence[Rows]) -> Rows:
         return parts[0]
     length = max(part.mask.shape[1] for part in parts)
     gaps = [length - part.mask.shape[1] for part in parts]
+    mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
+    unseen = int(mask.any(dim=0).int().argmax())
     cache = parts[0].cache
     for number, layer in enumerate(cache.layers):
         for name in ("keys", "values"):
             blocks = [getattr(part.cache.layers[number], name) for part in parts]
-            padded = [pad(block, (0, 0, gap, 0)) for block, gap in zip(blocks, gaps, strict=True)]
+            # A gap below 0 cuts.
+            padded = [
+                pad(block, (0, 0, gap - unseen, 0)) for block, gap in zip(blocks, gaps, strict=True)
+            ]
             setattr(layer, name, torch.cat(padded))
-    masks = [pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)]
     return Rows(
         cache,
-        torch.cat(masks),
+        mask[:, unseen:],
         torch.cat([part.position for part in parts]),
         torch.cat([part.logits for part in parts]),
     )

@@ -7,7 +7,7 @@ tokenised whole, so a merge across a boundary shortens the shared run and nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -17,6 +17,7 @@ import torch
 from transformers import DynamicCache
 
 from faithshift_data.measure import caches
+from faithshift_data.measure.attention import unread
 from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
@@ -80,7 +81,8 @@ def read(engine: TransformersEngine, text: str, start: Reading | None = None) ->
     cache = start.upto(keep) if start and keep else None
     new = torch.tensor([ids[keep:]], device=engine.device)
     base = engine.model.base_model
-    output = base(input_ids=new, use_cache=True, **caches.given(base, cache))
+    with unread(engine.model):
+        output = base(input_ids=new, use_cache=True, **caches.given(base, cache))
     return Reading(ids, caches.taken(output))
 
 
@@ -113,7 +115,8 @@ class Prompts:
         cache = near.upto(keep) if near and keep else DynamicCache(config=config)
         mask = torch.ones((1, len(ids)), dtype=torch.long)
         position = torch.arange(keep, len(ids))[None]
-        rows = forward(self._engine, cache, torch.tensor([ids[keep:]]), mask, position)
+        with unread(self._engine.model):
+            rows = forward(self._engine, cache, torch.tensor([ids[keep:]]), mask, position)
         return Reading(ids, rows.cache, rows.logits)
 
 
@@ -142,30 +145,22 @@ def continue_all(
     """``continue_from`` for several readings with their texts; a batch of rows goes on together."""
     if sampling.temperature > 0:
         raise ValueError("continue_from is greedy: temperature must be 0")
-    done: list[list[Completion]] = []
-    while len(done) < len(asked):
-        rows = accumulate(len(texts) for _, texts in asked[len(done) :])
-        some = max(1, sum(count <= engine.batch_size for count in rows))
-        done += _continue(engine, asked[len(done) :][:some], sampling)
-    return done
-
-
-def _continue(
-    engine: TransformersEngine,
-    asked: Sequence[tuple[Reading, Sequence[str]]],
-    sampling: Sampling,
-) -> list[list[Completion]]:
-    parts: list[Rows] = []
-    order: list[int] = []
     bounds = [*accumulate((len(texts) for _, texts in asked), initial=0)]
-    for start, (reading, texts) in zip(bounds, asked, strict=False):
-        encoded = [engine.ids(text) for text in texts]
-        shared = [reading.shared(ids) for ids in encoded]
-        for rows in _groups(encoded, shared):
-            new = [(shared[row], encoded[row][shared[row] :]) for row in rows]
-            parts.append(_prefill(engine, reading, new))
-            order += [start + row for row in rows]
-    done = dict(zip(order, decode(engine, parts, sampling), strict=True))
+    order: list[int] = []
+
+    def parts() -> Iterator[Rows]:
+        for start, (reading, texts) in zip(bounds, asked, strict=False):
+            encoded = [engine.ids(text) for text in texts]
+            shared = [reading.shared(ids) for ids in encoded]
+            for rows in _groups(encoded, shared):
+                order.extend(start + row for row in rows)
+                yield _prefill(
+                    engine, reading, [(shared[r], encoded[r][shared[r] :]) for r in rows]
+                )
+
+    with unread(engine.model):
+        said = decode(engine, parts(), sampling)
+    done = dict(zip(order, said, strict=True))
     return [[done[row] for row in range(*span)] for span in pairwise(bounds)]
 
 

@@ -8,8 +8,9 @@ from copy import copy
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import pad
 
-from faithshift_data.measure.decoding import nucleus
+from faithshift_data.measure.decoding import Rows, _join, forward, nucleus
 from faithshift_data.measure.engines import Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.shared_prefix import continue_all, read
@@ -84,6 +85,44 @@ def test_rows_that_go_on_are_not_taken_for_those_that_have_ended(engine) -> None
         assert found == [four.completion(plain[k], sampling) for k in order]
         # The first token follows from the pass over the prompts.
         assert seen == [(4, 4), *((n, 1) for n in steps)] and len(set(steps)) > 1
+
+
+def test_rows_that_wait_take_the_place_of_those_that_have_ended(engine) -> None:
+    """Fewer passes than batch after batch would take, each as long as its longest row."""
+    four = copy(engine)
+    four.batch_size = 4
+    prompts = [*PROMPTS, "xyzw", "qrst", "Why?", "1234", "A longer one, so that it comes last"]
+    order = sorted(range(9), key=lambda k: (len(four.ids(prompts[k])), k))
+    sampling = with_stop(four, 1.0, prompts)
+    plain = [plainly(four, prompt, seed, sampling) for seed, prompt in enumerate(prompts)]
+    with passes(four) as seen:
+        found = four.complete(prompts, range(9), sampling)
+    assert found == [four.completion(ids, sampling) for ids in plain]
+    rows = [n for n, width in seen if width == 1]
+    assert max(rows) <= 4 and sum(rows) == sum(len(ids) - 1 for ids in plain)
+    lengths = [len(plain[k]) - 1 for k in order]
+    apart = sum(max(lengths[start : start + 4]) for start in range(0, 9, 4))
+    assert len(rows) < apart
+
+
+def test_what_no_row_sees_any_more_is_cut_off(engine) -> None:
+    """A long row has ended; those that join do not drag its length along."""
+    long, short, other = ("x" * 40, "Why?", "12")
+
+    def rows(text: str) -> Rows:
+        return engine._read([engine.ids(text)])
+
+    left = _join([rows(long), rows(short)]).only([1])
+    assert left.mask.shape == (1, 40)
+    joined = _join([left, rows(other)])
+    assert joined.mask.tolist() == [[1, 1, 1, 1], [0, 0, 1, 1]]
+    ids = torch.tensor([[7], [8]])
+    found = forward(
+        engine, joined.cache, ids, pad(joined.mask, (0, 1), value=1), joined.position + 1
+    )
+    for place, text in enumerate((short, other)):
+        alone = engine.model(torch.tensor([[*engine.ids(text), int(ids[place])]])).logits[0, -1]
+        assert torch.allclose(found.logits[place], alone, atol=1e-4)
 
 
 def test_texts_of_several_readings_go_on_together(any_engine) -> None:

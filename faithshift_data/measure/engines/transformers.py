@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, GenerationConfig
 
 from faithshift_data.measure.anatomy import set_attention_temperature
+from faithshift_data.measure.attention import unread
 from faithshift_data.measure.decoding import Rows, decode, forward
 from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.stopping import cut
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # A stop string lies within so many tokens.
 STOP_TOKENS = 12
+# After a first batch, prompts are read by such a part of one: the room that ended rows leave.
+READ = 4
 
 
 class TransformersEngine(Tokenized):
@@ -111,23 +115,22 @@ class TransformersEngine(Tokenized):
         """
         encoded = [self.ids(prompt) for prompt in prompts]
         order = sorted(range(len(prompts)), key=lambda i: (len(encoded[i]), i))
-        results: list[Completion | None] = [None] * len(prompts)
-        for start in range(0, len(order), self.batch_size):
-            rows = order[start : start + self.batch_size]
-            if known is None:
-                parts = [self._read([encoded[i] for i in rows])]
-            else:
-                parts = [known.reading(prompts[i]).row() for i in rows]
+        if known is None:
+            size = max(1, self.batch_size // READ)
+            starts = (0, *range(self.batch_size, len(order), size), len(order))
+            several = (order[slice(*span)] for span in pairwise(starts))
+            parts = (self._read([encoded[i] for i in rows]) for rows in several if rows)
+        else:
+            parts = (known.reading(prompts[i]).row() for i in order)
+        with unread(self.model):
             done = decode(
                 self,
                 parts,
                 sampling,
-                seeds=[seeds[i] for i in rows],
-                prompts=[prompts[i] for i in rows],
+                seeds=[seeds[i] for i in order],
+                prompts=[prompts[i] for i in order],
             )
-            for row, completion in zip(rows, done, strict=True):
-                results[row] = completion
-        return [completion for completion in results if completion is not None]
+        return [found for _, found in sorted(zip(order, done, strict=True))]
 
     def _read(self, encoded: list[list[int]]) -> Rows:
         """One pass over prompts; padding stands on the left."""
