@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from faithshift_data.atomic import sha256_file
 from faithshift_data.dataset import locate
 from faithshift_data.errors import InputError
-from faithshift_data.folder import CARD, count_drops, count_labels
+from faithshift_data.folder import CARD, count_drops, count_labels, count_rows
 from faithshift_data.hub import HubRepo
 from faithshift_data.manifest import MANIFEST, DescriptorInfo, FileInfo, Manifest, inside
 from faithshift_data.problems import Problem, capped
@@ -34,8 +34,9 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
     Checked: the manifest and each file's sha256; schema and closed vocabularies; unique ids;
     pairs, anchors and evidence refer to rows that exist and agree; every partner has a pair;
     label rows and feature rows are disjoint; no item, question or near-duplicate in two parts;
-    descriptors finite and exactly those of the traces; counts in the manifest; where labels are
-    withheld, that nothing of them is left.
+    what an intervention changed follows from its answers; descriptors finite and exactly those of
+    the traces; counts and licences in the manifest; where labels are withheld, that nothing of
+    them is left.
 
     Of one kind of problem in one file, the first 20 are listed and the others counted. Where a
     table cannot be read, what would refer to its rows is not reported on top of it.
@@ -68,6 +69,7 @@ def check(name_or_path: str | Path = "mini") -> list[Problem]:
         manifest.axis_names,
         {model.model_id for model in manifest.models},
     )
+    problems += _licences(manifest, tables["traces"])
     if manifest.withheld is not None:
         problems += check_withheld(tables, manifest.withheld)
     if (folder / FOLDER).is_dir():
@@ -122,14 +124,31 @@ def _counts(manifest: Manifest, tables: Tables) -> Iterator[Problem]:
         "label_counts": (manifest.label_counts, count_labels(tables["traces"])),
         "drops": (manifest.drops, count_drops(tables["pairs"])),
     }
-    for config, by_split in tables.items():
-        rows = {split: table.num_rows for split, table in by_split.items()}
-        counted[f"counts.{config}"] = (manifest.counts.get(config, {}), rows)
+    for name, tally in count_rows(tables).items():
+        # Folders of an earlier version count less.
+        if name in CONFIGS or name in manifest.counts:
+            counted[f"counts.{name}"] = (manifest.counts.get(name, {}), tally)
     for field, (written, found) in counted.items():
         if written != found:
             yield Problem(
                 "counts", "differs from the tables", MANIFEST, None, field, found, written
             )
+
+
+def _licences(manifest: Manifest, traces: Mapping[str, pa.Table]) -> Iterator[Problem]:
+    """A row has the licence that the manifest states for its source."""
+    stated: dict[str, set[str | None]] = {}
+    for source in manifest.sources:
+        stated.setdefault(source.name, set()).add(source.licence)
+    for split, table in traces.items():
+        for row in table.group_by(["source", "licence"]).aggregate([]).to_pylist():
+            known = stated.get(row["source"], {None})
+            if None not in known and row["licence"] not in known:
+                expected = f"{' or '.join(sorted(filter(None, known)))} of {row['source']}"
+                file = f"traces/{split}.parquet"
+                yield Problem(
+                    "licence", "not its source's", file, None, "licence", expected, row["licence"]
+                )
 
 
 def _trajectories(folder: Path, manifest: Manifest, tables: Tables) -> Iterator[Problem]:

@@ -213,6 +213,12 @@ def _intervention(row: Row, traces: Mapping[str, Row]) -> Iterator[Problem]:
         yield report("answer", "an answer stands if and only if it is explicit", got=row["answer"])
     if row["changed"] is not None and (row["answer"] is None or not row["injection_verified"]):
         yield report("changed", "known without an answer to a verified injection", "null")
+    elif row["changed"] is not None and trace is not None:
+        moved = None if trace["answer"] is None else trace["answer"] != row["answer"]
+        if row["changed"] != moved:
+            yield report(
+                "changed", "does not follow from the answers", _null(moved), row["changed"]
+            )
 
 
 def _roles(interventions: Collection[Row]) -> Iterator[Problem]:

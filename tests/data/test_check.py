@@ -88,6 +88,10 @@ def both_roles(rows: Rows) -> None:
     rows["interventions"].append({**row, "role": "label", "intervention_id": "int-copy"})
 
 
+def moved(rows: Rows) -> dict[str, Any]:
+    return next(row for row in rows["interventions"] if row["changed"])
+
+
 def set_trace(field: str, value: Any, **want: Any) -> Callable[[Rows], None]:
     return lambda rows: trace(rows, **want).update({field: value})
 
@@ -175,6 +179,11 @@ ROW_FAULTS: dict[str, tuple[Callable[[Rows], Any], str, str | None]] = {
     "fraction": (set_intervention("fraction", 1.5), "intervention", "fraction"),
     "changed without answer": (
         lambda r: r["interventions"][0].update(answer=None, answer_status="none", changed=True),
+        "intervention",
+        "changed",
+    ),
+    "changed, yet the same answer": (
+        lambda r: moved(r).update(answer=trace(r, trace_id=moved(r)["trace_id"])["answer"]),
         "intervention",
         "changed",
     ),
