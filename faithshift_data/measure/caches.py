@@ -1,12 +1,17 @@
-"""Keys and values by the name they have in the installed transformers, which renamed them."""
+"""Keys and values: their name in the installed transformers, and a layer that grows in place."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import torch
+from transformers import DynamicLayer
+
 NAMES = ("cache", "past_key_values")
+ROOM = 16
 
 
 def given(model: Any, read: Any) -> dict[str, Any]:
@@ -23,3 +28,55 @@ def _name(kind: Any) -> str:
 def taken(output: Any) -> Any:
     """Keys and values of a pass."""
     return next(getattr(output, name) for name in NAMES if hasattr(output, name))
+
+
+def is_plain(layer: Any) -> bool:
+    """Whether a layer keeps all keys and values as they come, and nothing else."""
+    return type(layer) is DynamicLayer
+
+
+class Roomy(DynamicLayer):
+    """A layer with room behind its tokens, so that one more does not copy all before it.
+
+    Attributes:
+        keys: (n, heads, T, d), a part of a larger tensor that no other layer may grow into.
+        values: the same.
+    """
+
+    def __init__(self, keys: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> None:
+        """Hold copies of rows of one length, stacked."""
+        super().__init__()
+        self.lazy_initialization(keys[0], values[0])
+        self._room: dict[str, torch.Tensor] = {}
+        for name, blocks in (("keys", keys), ("values", values)):
+            n = sum(map(len, blocks))
+            torch.cat(list(blocks), out=self._hold(name, (n, *blocks[0].shape[1:])))
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take the keys and values (n, heads, t, d) of t more tokens; all of them."""
+        for name, new in (("keys", key_states), ("values", value_states)):
+            held, room = getattr(self, name), self._room[name]
+            before, after = held.shape[-2], held.shape[-2] + new.shape[-2]
+            if after > room.shape[-2] or held.data_ptr() != room.data_ptr():
+                self._hold(name, (*held.shape[:2], after, held.shape[3]))[:, :, :before] = held
+            self._room[name][:, :, before:after] = new
+            setattr(self, name, self._room[name][:, :, :after])
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep some rows."""
+        for name in ("keys", "values"):
+            held = getattr(self, name)
+            kept = self._hold(name, (len(indices), *held.shape[1:]))
+            torch.index_select(held, 0, indices.to(held.device), out=kept)
+
+    def _hold(self, name: str, shape: tuple[int, ...] | torch.Size) -> torch.Tensor:
+        """A new place for keys or values of some shape, which they still have to be put into."""
+        n, heads, length, d = shape
+        like: torch.Tensor = getattr(self, name)
+        self._room[name] = like.new_empty((n, heads, length + ROOM, d))
+        place = self._room[name][:, :, :length]
+        setattr(self, name, place)
+        return place

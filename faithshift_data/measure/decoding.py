@@ -172,22 +172,26 @@ def _uniform(seeds: Sequence[int], sampling: Sampling) -> torch.Tensor:
 
 
 def _join(parts: Sequence[Rows]) -> Rows:
-    """Stack rows; shorter ones get masked slots on the left, which nothing sees."""
-    if len(parts) == 1:
+    """Stack rows, with room; shorter ones get masked slots on the left, which nothing sees."""
+    cache = parts[0].cache
+    if len(parts) == 1 and not any(map(caches.is_plain, cache.layers)):
         return parts[0]
     length = max(part.mask.shape[1] for part in parts)
     gaps = [length - part.mask.shape[1] for part in parts]
     mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
     unseen = int(mask.any(dim=0).int().argmax())
-    cache = parts[0].cache
+
+    def stacked(number: int, name: str) -> list[torch.Tensor]:
+        blocks = [getattr(part.cache.layers[number], name) for part in parts]
+        # A gap below 0 cuts.
+        return [pad(each, (0, 0, gap - unseen, 0)) for each, gap in zip(blocks, gaps, strict=True)]
+
     for number, layer in enumerate(cache.layers):
-        for name in ("keys", "values"):
-            blocks = [getattr(part.cache.layers[number], name) for part in parts]
-            # A gap below 0 cuts.
-            padded = [
-                pad(block, (0, 0, gap - unseen, 0)) for block, gap in zip(blocks, gaps, strict=True)
-            ]
-            setattr(layer, name, torch.cat(padded))
+        keys, values = stacked(number, "keys"), stacked(number, "values")
+        if caches.is_plain(layer) or isinstance(layer, caches.Roomy):
+            cache.layers[number] = caches.Roomy(keys, values)
+        else:
+            layer.keys, layer.values = torch.cat(keys), torch.cat(values)
     return Rows(
         cache,
         mask[:, unseen:],

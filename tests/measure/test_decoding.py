@@ -105,6 +105,7 @@ def test_rows_that_wait_take_the_place_of_those_that_have_ended(engine) -> None:
     assert len(rows) < apart
 
 
+@torch.inference_mode()
 def test_what_no_row_sees_any_more_is_cut_off(engine) -> None:
     """A long row has ended; those that join do not drag its length along."""
     long, short, other = ("x" * 40, "Why?", "12")
