@@ -206,8 +206,27 @@ def test_nobody_uses_up_anothers_submissions(tmp_path):
         assert store.receive(package, scores, now=NOON).new
 
 
+OTHER_LETTERS = (
+    "\u0441\u043enst\u0430nt",  # Cyrillic
+    "L\u0410BEL_PRIOR",
+    "rand\u03bfm",  # Greek
+    "rand0m",
+    "1ength_on|y",
+    "c\u00f6nstant",
+)
+
+
 @pytest.mark.parametrize(
-    "name", ["constant", "CONSTANT", "\uff43onstant", "edit distance", "Edit-Distance", "_random."]
+    "name",
+    [
+        "constant",
+        "CONSTANT",
+        "\uff43onstant",
+        "edit distance",
+        "Edit-Distance",
+        "_random.",
+        *OTHER_LETTERS,
+    ],
 )
 def test_nobody_has_a_controls_name(tmp_path, name):
     store = Store(tmp_path / "store", FREE)
@@ -215,5 +234,5 @@ def test_nobody_has_a_controls_name(tmp_path, name):
     with pytest.raises(InputError, match="field name: taken .expected another name than the con"):
         store.receive(package, scores)
     assert store.submissions() == [] and store.receive(package, scores, control=True).new
-    for free in ("constantly", "constant 2", "my length_only"):
+    for free in ("constantly", "constant 2", "my length_only", "\u03b1-constant", "rand0m1"):
         assert store.receive(*made(2, tmp_path, name=free)).new
