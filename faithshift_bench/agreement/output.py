@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,9 @@ def write_report(made: Agreements, study: Study, folder: str | Path) -> Path:
     except ImportError as error:
         message = "needs matplotlib and jinja2: pip install 'faithshift[report]'"
         raise InputError(message, got=error.name) from error
-    whole = "\n".join(table.to_markdown() for table in tables)
-    lines = "\n".join(f"- {no_markup(line)}" for line in headline_lines(made))
     texts = {
         "report.html": page,
-        "report.md": f"# Do the metrics agree?\n\n{lines}\n\n{whole}",
+        "report.md": report_md(made, tables),
         "agreement.json": canonical_json(made.to_dict()),
         "claim.toml": claim_toml(made),
         "tables/disagreements.csv": sheet.to_csv(),
@@ -66,6 +65,18 @@ def write_report(made: Agreements, study: Study, folder: str | Path) -> Path:
             for kind, data in kinds.items():
                 (temporary / "figures" / f"{name}.{kind}").write_bytes(data)
     return Path(folder)
+
+
+def report_md(made: Agreements, tables: list[Table]) -> str:
+    """What the page says, without its figures."""
+    parts = ["# Do the metrics agree?", _listed(headline_lines(made))]
+    if made.flags:
+        parts += ["## Before you cite this", _listed(f"{flag}." for flag in made.flags)]
+    return "\n\n".join([*parts, "\n".join(table.to_markdown() for table in tables)])
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {no_markup(line)}" for line in lines)
 
 
 def page_html(made: Agreements, tables: list[Table], figures: dict[str, dict[str, bytes]]) -> str:

@@ -18,12 +18,12 @@ from faithshift_bench.agreement import agree, read_settings
 from faithshift_bench.agreement.claims import check_claim, lint_claim
 from faithshift_bench.agreement.figures import figures_of
 from faithshift_bench.agreement.judge_tables import sheet_of
-from faithshift_bench.agreement.output import page_html, write_report
+from faithshift_bench.agreement.output import page_html, report_md, write_report
 from faithshift_bench.agreement.reading import assemble
 from faithshift_bench.agreement.report_tables import tables_of
 from faithshift_bench.agreement.summary import headline_lines
 from faithshift_bench.agreement.table import rows_of
-from faithshift_bench.agreement.tables import Table
+from faithshift_bench.agreement.tables import Table, no_markup
 from faithshift_bench.cli import main
 from faithshift_data.errors import InputError
 from tests.bench.agreement.rows import trace
@@ -74,6 +74,19 @@ def test_the_folder_holds_it_all(folder, made):
     for table in tables_of(made):
         assert {f"tables/{table.name}.csv", f"tables/{table.name}.md"} <= names
     assert {"tables/disagreements.csv", "tables/verdicts.csv"} <= names
+
+
+def test_page_and_text_say_what_to_know_before_citing(folder, made):
+    assert made.flags, "the world has a judge who is wrong"
+    text = (folder / "report.md").read_text("utf-8")
+    assert text.count("\n## Before you cite this\n") == 1
+    for flag in made.flags:
+        assert f"\n- {no_markup(flag)}.\n" in text
+
+
+def test_nothing_to_know_has_no_heading(made):
+    text = report_md(replace(made, flags=[]), tables_of(made))
+    assert "Before you cite this" not in text and text.startswith("# Do the metrics agree?\n\n- ")
 
 
 def test_names_cannot_become_markup(folder):
