@@ -1,4 +1,4 @@
-"""A small random Llama, GPT-2 or GPT-NeoX with a byte tokenizer: real classes, nothing fetched."""
+"""A small random model of a known architecture with a byte tokenizer: real, nothing fetched."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ ARCHITECTURES = ("llama", "gpt2", "gpt_neox")
 
 
 def write_tiny_model(
-    folder: Path, *, seed: int = 0, architecture: str = "llama", hidden_size: int = 32
+    folder: Path,
+    *,
+    seed: int = 0,
+    architecture: str = "llama",
+    hidden_size: int = 32,
+    window: int | None = None,
 ) -> Path:
-    """Save model and tokenizer in the Hugging Face layout."""
+    """Save model and tokenizer in the Hugging Face layout.
+
+    With a ``window``, layers of a Mistral, and every other one of a Gemma 3, see no further back.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
@@ -38,8 +46,14 @@ def write_tiny_model(
         "num_attention_heads": 4,
         "max_position_embeddings": 512,
     }
-    if architecture == "llama":
+    if architecture in ("llama", "mistral", "gemma3_text"):
         sizes |= {"intermediate_size": 48, "num_key_value_heads": 2}
+    if window is not None:
+        sizes |= {"sliding_window": window, "head_dim": hidden_size // 4}
+    if architecture == "gemma3_text":
+        sizes |= {
+            "layer_types": ["sliding_attention", "full_attention"] * 2 + ["sliding_attention"]
+        }
     elif architecture == "gpt_neox":
         sizes |= {"intermediate_size": 48}
     config = AutoConfig.for_model(

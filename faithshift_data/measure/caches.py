@@ -1,14 +1,16 @@
-"""Keys and values: their name in the installed transformers, and a layer that grows in place."""
+"""Keys and values: what transformers calls them, how they are stacked, and how they grow."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
 import torch
-from transformers import DynamicLayer
+from torch.nn.functional import pad
+from transformers import DynamicCache, DynamicLayer
 
 NAMES = ("cache", "past_key_values")
 ROOM = 16
@@ -30,9 +32,56 @@ def taken(output: Any) -> Any:
     return next(getattr(output, name) for name in NAMES if hasattr(output, name))
 
 
+def fresh(model: Any) -> DynamicCache:
+    """An empty one that can be cropped, also where layers see only so far back."""
+    made = DynamicCache(config=model.config)
+    made.activate_past_recording()
+    return made
+
+
 def is_plain(layer: Any) -> bool:
     """Whether a layer keeps all keys and values as they come, and nothing else."""
     return type(layer) is DynamicLayer
+
+
+def cropped(layer: Any, n: int) -> Any:
+    """A layer without the last n tokens of another, which stays; tokens that it gets are its own.
+
+    Of a layer that sees only so far back every token before is kept, as it was recorded: a crop
+    of its own would keep a window's, too few to crop once more.
+    """
+    made = copy(layer)
+    if n:
+        end = layer.keys.shape[-2] - n
+        made.keys, made.values = layer.keys[:, :, :end], layer.values[:, :, :end]
+        if layer.is_sliding:
+            made.cumulative_length -= n
+    return made
+
+
+def stacked(layers: Sequence[Any], length: int, room: int = ROOM) -> Any:
+    """One layer of the rows of several, whose last tokens stand together.
+
+    Args:
+        layers: the same of several caches; the first may be used up.
+        length: tokens that each row has from now on; the shorter ones get zeros in front, which
+            somebody must mask, and of longer ones the first tokens go.
+        room: for tokens to come.
+    """
+    first = layers[0]
+
+    def fitted(name: str) -> list[torch.Tensor]:
+        blocks = [getattr(layer, name) for layer in layers]
+        # A gap below 0 cuts.
+        return [pad(block, (0, 0, length - block.shape[-2], 0)) for block in blocks]
+
+    keys, values = fitted("keys"), fitted("values")
+    if is_plain(first) or isinstance(first, Roomy):
+        return Roomy(keys, values, room)
+    first.keys, first.values = torch.cat(keys), torch.cat(values)
+    if first.is_sliding:
+        first.cumulative_length = length
+    return first
 
 
 class Roomy(DynamicLayer):
@@ -43,14 +92,16 @@ class Roomy(DynamicLayer):
         values: the same.
     """
 
-    def __init__(self, keys: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> None:
-        """Hold copies of rows of one length, stacked."""
+    def __init__(
+        self, keys: Sequence[torch.Tensor], values: Sequence[torch.Tensor], room: int = ROOM
+    ) -> None:
+        """Hold copies of rows of one length, stacked, with room for so many tokens."""
         super().__init__()
         self.lazy_initialization(keys[0], values[0])
         self._room: dict[str, torch.Tensor] = {}
         for name, blocks in (("keys", keys), ("values", values)):
             n = sum(map(len, blocks))
-            torch.cat(list(blocks), out=self._hold(name, (n, *blocks[0].shape[1:])))
+            torch.cat(list(blocks), out=self._hold(name, (n, *blocks[0].shape[1:]), room))
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
@@ -72,11 +123,11 @@ class Roomy(DynamicLayer):
             kept = self._hold(name, (len(indices), *held.shape[1:]))
             torch.index_select(held, 0, indices.to(held.device), out=kept)
 
-    def _hold(self, name: str, shape: tuple[int, ...] | torch.Size) -> torch.Tensor:
+    def _hold(self, name: str, shape: Sequence[int], room: int = ROOM) -> torch.Tensor:
         """A new place for keys or values of some shape, which they still have to be put into."""
         n, heads, length, d = shape
         like: torch.Tensor = getattr(self, name)
-        self._room[name] = like.new_empty((n, heads, length + ROOM, d))
+        self._room[name] = like.new_empty((n, heads, length + room, d))
         place = self._room[name][:, :, :length]
         setattr(self, name, place)
         return place

@@ -177,21 +177,11 @@ def _join(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1 and not any(map(caches.is_plain, cache.layers)):
         return parts[0]
     length = max(part.mask.shape[1] for part in parts)
-    gaps = [length - part.mask.shape[1] for part in parts]
-    mask = torch.cat([pad(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
+    mask = torch.cat([pad(part.mask, (length - part.mask.shape[1], 0)) for part in parts])
     unseen = int(mask.any(dim=0).int().argmax())
-
-    def stacked(number: int, name: str) -> list[torch.Tensor]:
-        blocks = [getattr(part.cache.layers[number], name) for part in parts]
-        # A gap below 0 cuts.
-        return [pad(each, (0, 0, gap - unseen, 0)) for each, gap in zip(blocks, gaps, strict=True)]
-
-    for number, layer in enumerate(cache.layers):
-        keys, values = stacked(number, "keys"), stacked(number, "values")
-        if caches.is_plain(layer) or isinstance(layer, caches.Roomy):
-            cache.layers[number] = caches.Roomy(keys, values)
-        else:
-            layer.keys, layer.values = torch.cat(keys), torch.cat(values)
+    for number in range(len(cache.layers)):
+        layers = [part.cache.layers[number] for part in parts]
+        cache.layers[number] = caches.stacked(layers, length - unseen)
     return Rows(
         cache,
         mask[:, unseen:],

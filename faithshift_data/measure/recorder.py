@@ -86,10 +86,14 @@ class Recorder:
         self.previous = state
 
     def see_attention(self, weights: torch.Tensor) -> None:
-        """Take the next block's attention weights (heads, t, T) of the last t tokens."""
+        """Take the next block's attention weights (heads, t, T) of the last t tokens.
+
+        Of a block that sees only so far back, the first of the T may be missing.
+        """
         if self.rollout is not None:
             self.rollout.see(weights)
         seen = weights[:, -self.n :].mean(dim=0, dtype=torch.float32)
+        seen = torch.nn.functional.pad(seen, (len(self.ids) - seen.shape[1], 0))
         near = seen * self.near
         mass = torch.cat([(seen - near) @ self.blocks, near.sum(dim=1, keepdim=True)], dim=1)
         self._add(profile=mass / mass.sum(dim=1, keepdim=True))
@@ -160,11 +164,11 @@ def teacher_force(
     input_ids, mask, position = (each.to(engine.device) for each in (input_ids, mask, position))
     parts = anatomy(engine.model)
     given: dict[str, Any] = {"attention_mask": mask, "position_ids": position} if any(gaps) else {}
-    if start and (keep := min(start.shared(recorders[0].ids), recorders[0].first)):
-        given |= caches.given(parts.base, start.upto(keep))
-        input_ids = input_ids[:, keep:]
+    keep = min(start.shared(recorders[0].ids), recorders[0].first) if start else 0
+    read = start.upto(keep) if start and keep else caches.fresh(engine.model)
+    given |= caches.given(parts.base, read)
     with listening(parts, on_state, on_attention):
-        output = parts.base(input_ids=input_ids, use_cache=True, **given)
+        output = parts.base(input_ids=input_ids[:, keep:], use_cache=True, **given)
     found = [
         each.result(output.last_hidden_state[row, place], len(parts.blocks))
         for row, (place, each) in enumerate(zip(places, recorders, strict=True))

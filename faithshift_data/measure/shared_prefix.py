@@ -14,7 +14,6 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
-from transformers import DynamicCache
 
 from faithshift_data.measure import caches
 from faithshift_data.measure.attention import unread
@@ -51,11 +50,30 @@ class Reading:
         limit = min(len(self.ids), len(ids) - 1)
         return next((place for place in range(limit) if self.ids[place] != ids[place]), limit)
 
+    @property
+    def slides(self) -> bool:
+        """Whether some layer sees only so far back, counted in slots, masked ones among them."""
+        return any(layer.is_sliding for layer in self.cache.layers)
+
     def upto(self, length: int) -> Any:
         """A cache of its first tokens that may grow: growing copies, so this one stays."""
-        cache = copy(self.cache)
-        cache.layers = [copy(layer) for layer in cache.layers]
-        cache.crop(length - len(self.ids))
+        return self.rows([length])
+
+    def rows(self, lengths: Sequence[int], room: int = 0) -> Any:
+        """A cache of a row for each of several first parts of it, masked slots before the shorter.
+
+        Args:
+            lengths: tokens of each row.
+            room: for tokens to come.
+        """
+        cache, n = copy(self.cache), len(self.ids)
+        parts = [
+            [caches.cropped(layer, n - length) for length in lengths] for layer in cache.layers
+        ]
+        if len(lengths) == 1:
+            cache.layers = [part for (part,) in parts]
+        else:
+            cache.layers = [caches.stacked(part, max(lengths), room) for part in parts]
         return cache
 
     def row(self) -> Rows:
@@ -78,7 +96,7 @@ def read(engine: TransformersEngine, text: str, start: Reading | None = None) ->
     """Pass over ``text`` once, or over what a reading that it starts from does not hold."""
     ids = engine.ids(text)
     keep = start.shared(ids) if start else 0
-    cache = start.upto(keep) if start and keep else None
+    cache = start.upto(keep) if start and keep else caches.fresh(engine.model)
     new = torch.tensor([ids[keep:]], device=engine.device)
     base = engine.model.base_model
     with unread(engine.model):
@@ -111,8 +129,7 @@ class Prompts:
     def _read(self, ids: list[int]) -> Reading:
         near = max(self._known, key=lambda known: known.shared(ids), default=None)
         keep = near.shared(ids) if near else 0
-        config = self._engine.model.config
-        cache = near.upto(keep) if near and keep else DynamicCache(config=config)
+        cache = near.upto(keep) if near and keep else caches.fresh(self._engine.model)
         mask = torch.ones((1, len(ids)), dtype=torch.long)
         position = torch.arange(keep, len(ids))[None]
         with unread(self._engine.model):
@@ -152,7 +169,7 @@ def continue_all(
         for start, (reading, texts) in zip(bounds, asked, strict=False):
             encoded = [engine.ids(text) for text in texts]
             shared = [reading.shared(ids) for ids in encoded]
-            for rows in _groups(encoded, shared):
+            for rows in _groups(encoded, shared, level=reading.slides):
                 order.extend(start + row for row in rows)
                 yield _prefill(
                     engine, reading, [(shared[r], encoded[r][shared[r] :]) for r in rows]
@@ -174,21 +191,27 @@ def tokens_read(
     """
     encoded = [engine.ids(text) for text in texts]
     new = [len(ids) - reading.shared(ids) for ids in encoded]
-    groups = _groups(encoded, [len(ids) - n for ids, n in zip(encoded, new, strict=True)])
+    shared = [len(ids) - n for ids, n in zip(encoded, new, strict=True)]
+    groups = _groups(encoded, shared, level=reading.slides)
     return sum(len(rows) * max(new[row] for row in rows) for rows in groups), sum(map(len, encoded))
 
 
-def _groups(encoded: Sequence[list[int]], shared: Sequence[int]) -> list[list[int]]:
+def _groups(encoded: Sequence[list[int]], shared: Sequence[int], *, level: bool) -> list[list[int]]:
     """Rows of like length, so that little is padded; the cheapest way to part them by length.
 
-    A group costs its rows times the longest of them, and a pass of its own ``PASS`` tokens.
+    A group costs its rows times the longest of them, and a pass of its own ``PASS`` tokens. With
+    ``level``, nothing is padded.
     """
     new = [len(ids) - keep for ids, keep in zip(encoded, shared, strict=True)]
     order = sorted(range(len(new)), key=lambda row: (new[row], row))
     best: list[tuple[int, list[list[int]]]] = [(0, [])]
     for end in range(1, len(order) + 1):
         width = new[order[end - 1]]
-        ways = ((best[start][0] + (end - start) * width + PASS, start) for start in range(end))
+        ways = (
+            (best[start][0] + (end - start) * width + PASS, start)
+            for start in range(end)
+            if not level or new[order[start]] == width
+        )
         cost, start = min(ways)
         best.append((cost, [*best[start][1], order[start:end]]))
     return best[-1][1]
@@ -200,16 +223,16 @@ def _prefill(
 ) -> Rows:
     """Read the new tokens of rows that keep (shared, new) tokens; padding stands on the left."""
     n, past, width = len(rows), max(keep for keep, _ in rows), max(len(ids) for _, ids in rows)
-    # An empty cache does not repeat its rows: texts that share nothing start from a new one.
-    cache = reading.upto(past) if past else DynamicCache(config=engine.model.config)
-    cache.batch_repeat_interleave(n)
+    # Rows that keep nothing start from an empty cache.
+    kept = [keep for keep, _ in rows]
+    cache = reading.rows(kept, room=width) if past else caches.fresh(engine.model)
     input_ids = torch.full((n, width), engine.tokenizer.pad_token_id)
     mask = torch.zeros((n, past + width), dtype=torch.long)
     position = torch.zeros((n, width), dtype=torch.long)
     for row, (keep, ids) in enumerate(rows):
         start = width - len(ids)
         input_ids[row, start:] = torch.tensor(ids)
-        mask[row, :keep] = 1
+        mask[row, past - keep : past] = 1
         mask[row, past + start :] = 1
         position[row, start:] = torch.arange(keep, keep + len(ids))
     return forward(engine, cache, input_ids, mask, position)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, GenerationConfig
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
+from faithshift_data.measure import caches
 from faithshift_data.measure.anatomy import set_attention_temperature
 from faithshift_data.measure.attention import unread
 from faithshift_data.measure.decoding import Rows, decode, forward
@@ -141,7 +142,7 @@ class TransformersEngine(Tokenized):
             input_ids[row, width - len(ids) :] = torch.tensor(ids)
             mask[row, width - len(ids) :] = 1
         position = (mask.cumsum(dim=-1) - 1).clamp(min=0)
-        return forward(self, DynamicCache(config=self.model.config), input_ids, mask, position)
+        return forward(self, caches.fresh(self.model), input_ids, mask, position)
 
     def ended(self, ids: list[int], sampling: Sampling, prompt: str = "") -> bool:
         """Whether a row's last new token ends it, or brings a stop string that counts."""
