@@ -24,6 +24,7 @@ def write_tiny_model(
     """Save model and tokenizer in the Hugging Face layout.
 
     With a ``window``, layers of a Mistral, and every other one of a Gemma 3, see no further back.
+    An LFM2 sums up what came before in some of its layers.
     """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -48,6 +49,9 @@ def write_tiny_model(
     }
     if architecture in ("llama", "mistral", "gemma3_text"):
         sizes |= {"intermediate_size": 48, "num_key_value_heads": 2}
+    if architecture == "lfm2":
+        sizes |= {"intermediate_size": 48, "num_key_value_heads": 2}
+        sizes |= {"layer_types": ["conv", "full_attention", "conv", "full_attention", "conv"]}
     if window is not None:
         sizes |= {"sliding_window": window, "head_dim": hidden_size // 4}
     if architecture == "gemma3_text":

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache, DynamicLayer
+from transformers.cache_utils import DynamicSlidingWindowLayer
 
 NAMES = ("cache", "past_key_values")
 ROOM = 16
@@ -35,13 +36,20 @@ def taken(output: Any) -> Any:
 def fresh(model: Any) -> DynamicCache:
     """An empty one that can be cropped, also where layers see only so far back."""
     made = DynamicCache(config=model.config)
-    made.activate_past_recording()
+    for layer in made.layers:
+        if isinstance(layer, DynamicSlidingWindowLayer):
+            layer.activate_past_recording()
     return made
 
 
-def is_plain(layer: Any) -> bool:
-    """Whether a layer keeps all keys and values as they come, and nothing else."""
-    return type(layer) is DynamicLayer
+def is_movable(cache: Any) -> bool:
+    """Whether rows of it can be cropped and stacked; a state that sums up all tokens cannot."""
+    return all(type(layer) in MOVABLE for layer in cache.layers)
+
+
+def copies(cache: Any) -> bool:
+    """Whether a token more copies what could grow in place."""
+    return is_movable(cache) and any(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 def cropped(layer: Any, n: int) -> Any:
@@ -49,7 +57,12 @@ def cropped(layer: Any, n: int) -> Any:
 
     Of a layer that sees only so far back every token before is kept, as it was recorded: a crop
     of its own would keep a window's, too few to crop once more.
+
+    Raises:
+        ValueError: a layer whose tokens cannot be told apart.
     """
+    if type(layer) not in MOVABLE:
+        raise ValueError(f"a model with a {type(layer).__name__} cannot be read in parts")
     made = copy(layer)
     if n:
         end = layer.keys.shape[-2] - n
@@ -63,7 +76,7 @@ def stacked(layers: Sequence[Any], length: int, room: int = ROOM) -> Any:
     """One layer of the rows of several, whose last tokens stand together.
 
     Args:
-        layers: the same of several caches; the first may be used up.
+        layers: the same of several caches that can be moved; the first may be used up.
         length: tokens that each row has from now on; the shorter ones get zeros in front, which
             somebody must mask, and of longer ones the first tokens go.
         room: for tokens to come.
@@ -76,11 +89,10 @@ def stacked(layers: Sequence[Any], length: int, room: int = ROOM) -> Any:
         return [pad(block, (0, 0, length - block.shape[-2], 0)) for block in blocks]
 
     keys, values = fitted("keys"), fitted("values")
-    if is_plain(first) or isinstance(first, Roomy):
+    if not first.is_sliding:
         return Roomy(keys, values, room)
     first.keys, first.values = torch.cat(keys), torch.cat(values)
-    if first.is_sliding:
-        first.cumulative_length = length
+    first.cumulative_length = length
     return first
 
 
@@ -131,3 +143,6 @@ class Roomy(DynamicLayer):
         place = self._room[name][:, :, :length]
         setattr(self, name, place)
         return place
+
+
+MOVABLE = (DynamicLayer, DynamicSlidingWindowLayer, Roomy)

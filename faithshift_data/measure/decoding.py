@@ -42,6 +42,10 @@ class Rows:
     position: torch.Tensor
     logits: torch.Tensor
 
+    def fits(self, room: int) -> bool:
+        """Whether they can join others where there is room for so many."""
+        return len(self.mask) <= room and caches.is_movable(self.cache)
+
     def only(self, places: list[int]) -> Rows:
         """Some of the rows."""
         if len(places) == len(self.mask):
@@ -100,7 +104,7 @@ def decode(
     while running or arriving is not None:
         n = sum(len(numbers) for numbers, _ in running)
         full = engine.batch_size if n <= FEW * engine.batch_size else 0
-        while arriving is not None and (not n or n + len(arriving.mask) <= full):
+        while arriving is not None and (not n or arriving.fits(full - n)):
             numbers = [*range(len(new), len(new) + len(arriving.mask))]
             running.append((numbers, arriving))
             new += ([] for _ in numbers)
@@ -174,7 +178,7 @@ def _uniform(seeds: Sequence[int], sampling: Sampling) -> torch.Tensor:
 def _join(parts: Sequence[Rows]) -> Rows:
     """Stack rows, with room; shorter ones get masked slots on the left, which nothing sees."""
     cache = parts[0].cache
-    if len(parts) == 1 and not any(map(caches.is_plain, cache.layers)):
+    if len(parts) == 1 and not caches.copies(cache):
         return parts[0]
     length = max(part.mask.shape[1] for part in parts)
     mask = torch.cat([pad(part.mask, (length - part.mask.shape[1], 0)) for part in parts])

@@ -53,7 +53,7 @@ class Reading:
     @property
     def slides(self) -> bool:
         """Whether some layer sees only so far back, counted in slots, masked ones among them."""
-        return any(layer.is_sliding for layer in self.cache.layers)
+        return any(getattr(layer, "is_sliding", False) for layer in self.cache.layers)
 
     def upto(self, length: int) -> Any:
         """A cache of its first tokens that may grow: growing copies, so this one stays."""

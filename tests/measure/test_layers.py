@@ -1,4 +1,4 @@
-"""Models whose layers see only so far back: the same answers, whatever is kept and cropped."""
+"""Models whose layers see only so far back, or sum up what they saw: answers stay the same."""
 
 from __future__ import annotations
 
@@ -45,6 +45,25 @@ def test_rows_of_all_lengths_go_on_together(sliding, temperature: float) -> None
     known = Prompts(sliding)
     assert sliding.complete(PROMPTS, range(5), sampling, known) == expected
     assert sliding.complete(PROMPTS, range(5), sampling, known) == expected, "and once more"
+
+
+@pytest.fixture(scope="module")
+def hybrid(tmp_path_factory) -> TransformersEngine:
+    folder = write_tiny_model(tmp_path_factory.mktemp("hybrid"), architecture="lfm2")
+    return TransformersEngine(folder, batch_size=2)
+
+
+def test_rows_whose_states_cannot_be_stacked_go_on_batch_after_batch(hybrid) -> None:
+    prompts = ["xyzw", "qrst", "Why?", "1234", "8 + 3"]
+    sampling = Sampling(6, 1.0, 0.9)
+    plain = [plainly(hybrid, p, seed, sampling) for seed, p in enumerate(prompts)]
+    found = hybrid.complete(prompts, range(5), sampling)
+    assert found == [hybrid.completion(ids, sampling) for ids in plain]
+
+
+def test_such_states_cannot_be_cropped(hybrid) -> None:
+    with pytest.raises(ValueError, match="a model with a .* cannot be read in parts"):
+        continue_all(hybrid, [(read(hybrid, "What is"), ["What was"])], Sampling(2))
 
 
 def test_texts_go_on_from_a_reading_beyond_the_window(sliding) -> None:
