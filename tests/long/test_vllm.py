@@ -50,6 +50,17 @@ def test_a_row_depends_on_its_seed_and_not_on_its_batch(engine) -> None:
     assert engine.complete(PROMPTS[:6], range(6, 12), draw) != together
 
 
+def test_more_prompts_than_are_read_at_once(engine) -> None:
+    """No prompt is read in two parts, which a drawn completion on a CPU does not survive."""
+    many = [f"{n} " + "The ant, then " * 10 for n in range(60)]
+    assert sum(len(engine.ids(prompt)) for prompt in many) > 4096
+    draw = Sampling(4, 1.0, 0.95)
+    found = engine.complete(many, range(60), draw)
+    assert [found[n] for n in (0, 29, 59)] == [
+        engine.complete([many[n]], [n], draw)[0] for n in (0, 29, 59)
+    ]
+
+
 def test_stop_strings_cut_before_themselves(engine) -> None:
     wholes = [each.text for each in engine.complete(PROMPTS, [0] * 20, Sampling(12))]
     place = max(range(20), key=lambda n: len(wholes[n]))

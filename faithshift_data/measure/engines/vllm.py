@@ -9,6 +9,7 @@ from typing import Any
 
 import vllm
 from vllm import LLM, SamplingParams
+from vllm.platforms import current_platform
 
 from faithshift_data.errors import InputError, reason_of
 from faithshift_data.measure.engines import Completion, Sampling
@@ -60,6 +61,8 @@ class VllmEngine(Tokenized):
                 max_model_len=context,
                 gpu_memory_utilization=memory,
                 enforce_eager=eager,
+                # Off a GPU a drawn completion ends vLLM where its prompt is read in two parts.
+                enable_chunked_prefill=False if current_platform.is_cpu() else None,
                 trust_remote_code=False,
                 seed=0,
             )
