@@ -22,8 +22,8 @@ from faithshift_data.measure.engines import Completion, Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 
 PASS = 24
-# Of prompts that are remembered: some hundred of a small model.
-MOST_BYTES = 2**29
+# Of prompts that are remembered: some two hundred of a small model.
+MOST_BYTES = 2**30
 
 
 @dataclass(frozen=True)
