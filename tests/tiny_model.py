@@ -23,7 +23,7 @@ def write_tiny_model(
 ) -> Path:
     """Save model and tokenizer in the Hugging Face layout.
 
-    With a ``window``, layers of a Mistral, and every other one of a Gemma 3, see no further back.
+    With a ``window``, layers of a Mistral, and every other one of a Gemma, see no further back.
     An LFM2 sums up what came before in some of its layers.
     """
     import torch
@@ -47,19 +47,7 @@ def write_tiny_model(
         "num_attention_heads": 4,
         "max_position_embeddings": 512,
     }
-    if architecture in ("llama", "mistral", "gemma3_text"):
-        sizes |= {"intermediate_size": 48, "num_key_value_heads": 2}
-    if architecture == "lfm2":
-        sizes |= {"intermediate_size": 48, "num_key_value_heads": 2}
-        sizes |= {"layer_types": ["conv", "full_attention", "conv", "full_attention", "conv"]}
-    if window is not None:
-        sizes |= {"sliding_window": window, "head_dim": hidden_size // 4}
-    if architecture == "gemma3_text":
-        sizes |= {
-            "layer_types": ["sliding_attention", "full_attention"] * 2 + ["sliding_attention"]
-        }
-    elif architecture == "gpt_neox":
-        sizes |= {"intermediate_size": 48}
+    sizes |= _own(architecture, hidden_size // 4, window, len(vocabulary))
     config = AutoConfig.for_model(
         architecture,
         vocab_size=len(vocabulary),
@@ -73,3 +61,33 @@ def write_tiny_model(
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def _own(architecture: str, head: int, window: int | None, n_tokens: int) -> dict[str, object]:
+    """What an architecture has of its own."""
+    if architecture == "gpt2":
+        return {}
+    sizes: dict[str, object] = {"intermediate_size": 48}
+    if architecture == "gpt_neox":
+        return sizes
+    sizes |= {"num_key_value_heads": 2}
+    if window is not None:
+        sizes |= {"sliding_window": window, "head_dim": head}
+    turns = ["sliding_attention", "full_attention"]
+    if architecture == "gemma3_text":
+        sizes |= {"layer_types": [*turns, *turns, turns[0]]}
+    elif architecture == "gemma4_text":
+        # The last two layers use the keys of the two before them.
+        sizes |= {"layer_types": turns * 2, "num_hidden_layers": 4, "num_kv_shared_layers": 2}
+        sizes |= {"global_head_dim": head, "vocab_size_per_layer_input": n_tokens}
+        sizes |= {"hidden_size_per_layer_input": 4, "pad_token_id": 0}
+    elif architecture == "lfm2":
+        sizes |= {"layer_types": ["conv", "full_attention", "conv", "full_attention", "conv"]}
+    elif architecture == "deepseek_v32":
+        # A token sees three others, which an index chooses.
+        sizes |= {"index_topk": 3, "index_head_dim": 8, "index_n_heads": 2, "kv_lora_rank": 8}
+        sizes |= {"q_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 4, "v_head_dim": 6}
+        sizes |= {"n_routed_experts": 4, "n_group": 1, "topk_group": 1, "num_experts_per_tok": 2}
+        sizes |= {"num_key_value_heads": 4, "moe_intermediate_size": 8, "first_k_dense_replace": 1}
+        sizes |= {"pad_token_id": 0}
+    return sizes

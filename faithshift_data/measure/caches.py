@@ -10,10 +10,13 @@ from typing import Any
 
 import torch
 from torch.nn.functional import pad
-from transformers import DynamicCache, DynamicLayer
+from transformers import DynamicCache, DynamicLayer, cache_utils
 from transformers.cache_utils import DynamicSlidingWindowLayer
 
 NAMES = ("cache", "past_key_values")
+# Stands for a layer that uses the keys of another; new in transformers 5.24.
+DUMMY: tuple[type, ...] = (cache_utils.DummyLayer,) if hasattr(cache_utils, "DummyLayer") else ()
+READ = (DynamicLayer, DynamicSlidingWindowLayer, *DUMMY)
 ROOM = 16
 
 
@@ -44,7 +47,7 @@ def fresh(model: Any) -> DynamicCache:
 
 def is_movable(cache: Any) -> bool:
     """Whether rows of it can be cropped and stacked; a state that sums up all tokens cannot."""
-    return all(type(layer) in MOVABLE for layer in cache.layers)
+    return all(type(layer) in (*READ, Roomy) for layer in cache.layers)
 
 
 def copies(cache: Any) -> bool:
@@ -61,10 +64,10 @@ def cropped(layer: Any, n: int) -> Any:
     Raises:
         ValueError: a layer whose tokens cannot be told apart.
     """
-    if type(layer) not in MOVABLE:
+    if type(layer) not in READ:
         raise ValueError(f"a model with a {type(layer).__name__} cannot be read in parts")
     made = copy(layer)
-    if n:
+    if n and not isinstance(layer, DUMMY):
         end = layer.keys.shape[-2] - n
         made.keys, made.values = layer.keys[:, :, :end], layer.values[:, :, :end]
         if layer.is_sliding:
@@ -82,6 +85,8 @@ def stacked(layers: Sequence[Any], length: int, room: int = ROOM) -> Any:
         room: for tokens to come.
     """
     first = layers[0]
+    if isinstance(first, DUMMY):
+        return first
 
     def fitted(name: str) -> list[torch.Tensor]:
         blocks = [getattr(layer, name) for layer in layers]
@@ -143,6 +148,3 @@ class Roomy(DynamicLayer):
         place = self._room[name][:, :, :length]
         setattr(self, name, place)
         return place
-
-
-MOVABLE = (DynamicLayer, DynamicSlidingWindowLayer, Roomy)

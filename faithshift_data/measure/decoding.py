@@ -100,7 +100,7 @@ def decode(
     arriving = next(waiting, None)
     running: list[tuple[list[int], Rows]] = []
     new: list[list[int]] = []
-    uniform = _uniform(seeds, sampling).to(engine.device)
+    uniform = _uniform(seeds if sampling.temperature else (), sampling).to(engine.device)
     while running or arriving is not None:
         n = sum(len(numbers) for numbers, _ in running)
         full = engine.batch_size if n <= FEW * engine.batch_size else 0
@@ -113,7 +113,9 @@ def decode(
         left = []
         for numbers, rows in running:
             place = [len(new[number]) for number in numbers]
-            drawn = _draw(rows.logits, uniform[numbers, place] if seeds else uniform, sampling)
+            drawn = _draw(
+                rows.logits, uniform[numbers, place] if len(uniform) else uniform, sampling
+            )
             for number, token in zip(numbers, drawn.tolist(), strict=True):
                 new[number].append(token)
             on = [
@@ -186,6 +188,9 @@ def _join(parts: Sequence[Rows]) -> Rows:
     for number in range(len(cache.layers)):
         layers = [part.cache.layers[number] for part in parts]
         cache.layers[number] = caches.stacked(layers, length - unseen)
+        for part in parts[1:]:
+            # Not held twice while the rows go on.
+            part.cache.layers[number] = None
     return Rows(
         cache,
         mask[:, unseen:],

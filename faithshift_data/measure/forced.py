@@ -66,7 +66,8 @@ class Forced:
         status: an ``AnswerStatus``; ``explicit`` for an attached answer.
         response: what the model said to the reasoning as shown; None for an attached answer.
         rows: one a probe that applies, with the columns of ``schema.INTERVENTIONS``.
-        tokens_computed: tokens of the reading and of all that was read after it, with padding.
+        tokens_computed: tokens of the reading and of all that is read after it, with padding, where
+            the trace is forced alone.
         tokens_requested: tokens of all texts, what asking each alone would have read; both None
             without a reading.
     """

@@ -7,10 +7,10 @@ tokenised whole, so a merge across a boundary shortens the shared run and nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import torch
@@ -43,7 +43,8 @@ class Reading:
     @property
     def nbytes(self) -> int:
         """What its cache takes."""
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.cache.layers)
+        held = [each for layer in self.cache.layers for each in (layer.keys, layer.values)]
+        return sum(each.nbytes for each in held if each is not None)
 
     def shared(self, ids: list[int]) -> int:
         """How many first tokens a text shares with it; the text's last one is always new."""
@@ -57,23 +58,8 @@ class Reading:
 
     def upto(self, length: int) -> Any:
         """A cache of its first tokens that may grow: growing copies, so this one stays."""
-        return self.rows([length])
-
-    def rows(self, lengths: Sequence[int], room: int = 0) -> Any:
-        """A cache of a row for each of several first parts of it, masked slots before the shorter.
-
-        Args:
-            lengths: tokens of each row.
-            room: for tokens to come.
-        """
-        cache, n = copy(self.cache), len(self.ids)
-        parts = [
-            [caches.cropped(layer, n - length) for length in lengths] for layer in cache.layers
-        ]
-        if len(lengths) == 1:
-            cache.layers = [part for (part,) in parts]
-        else:
-            cache.layers = [caches.stacked(part, max(lengths), room) for part in parts]
+        cache = copy(self.cache)
+        cache.layers = [caches.cropped(layer, len(self.ids) - length) for layer in cache.layers]
         return cache
 
     def row(self) -> Rows:
@@ -159,26 +145,17 @@ def continue_all(
     asked: Sequence[tuple[Reading, Sequence[str]]],
     sampling: Sampling,
 ) -> list[list[Completion]]:
-    """``continue_from`` for several readings with their texts; a batch of rows goes on together."""
+    """``continue_from`` for several readings with their texts, read and continued together."""
     if sampling.temperature > 0:
         raise ValueError("continue_from is greedy: temperature must be 0")
-    bounds = [*accumulate((len(texts) for _, texts in asked), initial=0)]
-    order: list[int] = []
-
-    def parts() -> Iterator[Rows]:
-        for start, (reading, texts) in zip(bounds, asked, strict=False):
-            encoded = [engine.ids(text) for text in texts]
-            shared = [reading.shared(ids) for ids in encoded]
-            for rows in _groups(encoded, shared, level=reading.slides):
-                order.extend(start + row for row in rows)
-                yield _prefill(
-                    engine, reading, [(shared[r], encoded[r][shared[r] :]) for r in rows]
-                )
-
+    rows = [row for reading, texts in asked for row in _rows(engine, reading, texts)]
+    groups = _groups(rows, engine.batch_size)
     with unread(engine.model):
-        said = decode(engine, parts(), sampling)
-    done = dict(zip(order, said, strict=True))
-    return [[done[row] for row in range(*span)] for span in pairwise(bounds)]
+        parts = (_prefill(engine, [rows[place] for place in group]) for group in groups)
+        said = decode(engine, parts, sampling)
+    done = dict(zip(chain.from_iterable(groups), said, strict=True))
+    bounds = accumulate((len(texts) for _, texts in asked), initial=0)
+    return [[done[place] for place in range(*span)] for span in pairwise(bounds)]
 
 
 def tokens_read(
@@ -189,50 +166,84 @@ def tokens_read(
     The first figure counts padding, but not the reading itself; the second is what completing
     each text alone would pass over.
     """
+    rows = _rows(engine, reading, texts)
+    groups = _groups(rows, engine.batch_size)
+    computed = sum(len(group) * max(len(rows[place].new) for place in group) for group in groups)
+    return computed, sum(row.keep + len(row.new) for row in rows)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A text: what it keeps of a reading, in tokens, and the tokens that it goes on with."""
+
+    reading: Reading
+    keep: int
+    new: list[int]
+
+
+def _rows(engine: TransformersEngine, reading: Reading, texts: Sequence[str]) -> list[_Row]:
     encoded = [engine.ids(text) for text in texts]
-    new = [len(ids) - reading.shared(ids) for ids in encoded]
-    shared = [len(ids) - n for ids, n in zip(encoded, new, strict=True)]
-    groups = _groups(encoded, shared, level=reading.slides)
-    return sum(len(rows) * max(new[row] for row in rows) for rows in groups), sum(map(len, encoded))
+    kept = [reading.shared(ids) for ids in encoded]
+    return [_Row(reading, keep, ids[keep:]) for keep, ids in zip(kept, encoded, strict=True)]
 
 
-def _groups(encoded: Sequence[list[int]], shared: Sequence[int], *, level: bool) -> list[list[int]]:
+def _groups(rows: Sequence[_Row], most: int) -> list[list[int]]:
     """Rows of like length, so that little is padded; the cheapest way to part them by length.
 
-    A group costs its rows times the longest of them, and a pass of its own ``PASS`` tokens. With
-    ``level``, nothing is padded.
+    A group has ``most`` rows at most. It costs its rows times the longest of them, and a pass of
+    its own ``PASS`` tokens. Where layers count slots to see so far back, nothing is padded.
     """
-    new = [len(ids) - keep for ids, keep in zip(encoded, shared, strict=True)]
+    new = [len(row.new) for row in rows]
+    level = any(row.reading.slides for row in rows)
     order = sorted(range(len(new)), key=lambda row: (new[row], row))
-    best: list[tuple[int, list[list[int]]]] = [(0, [])]
+    best: list[tuple[int, int]] = [(0, 0)]
     for end in range(1, len(order) + 1):
         width = new[order[end - 1]]
         ways = (
             (best[start][0] + (end - start) * width + PASS, start)
-            for start in range(end)
+            for start in range(max(0, end - most), end)
             if not level or new[order[start]] == width
         )
-        cost, start = min(ways)
-        best.append((cost, [*best[start][1], order[start:end]]))
-    return best[-1][1]
+        best.append(min(ways))
+    groups, end = [], len(order)
+    while end:
+        start = best[end][1]
+        groups.append(order[start:end])
+        end = start
+    return groups[::-1]
 
 
 @torch.inference_mode()
-def _prefill(
-    engine: TransformersEngine, reading: Reading, rows: Sequence[tuple[int, list[int]]]
-) -> Rows:
-    """Read the new tokens of rows that keep (shared, new) tokens; padding stands on the left."""
-    n, past, width = len(rows), max(keep for keep, _ in rows), max(len(ids) for _, ids in rows)
-    # Rows that keep nothing start from an empty cache.
-    kept = [keep for keep, _ in rows]
-    cache = reading.rows(kept, room=width) if past else caches.fresh(engine.model)
+def _prefill(engine: TransformersEngine, rows: Sequence[_Row]) -> Rows:
+    """Read the new tokens of rows; padding stands on the left of what is kept and what is new."""
+    n, past = len(rows), max(row.keep for row in rows)
+    width = max(len(row.new) for row in rows)
     input_ids = torch.full((n, width), engine.tokenizer.pad_token_id)
     mask = torch.zeros((n, past + width), dtype=torch.long)
     position = torch.zeros((n, width), dtype=torch.long)
-    for row, (keep, ids) in enumerate(rows):
-        start = width - len(ids)
-        input_ids[row, start:] = torch.tensor(ids)
-        mask[row, past - keep : past] = 1
-        mask[row, past + start :] = 1
-        position[row, start:] = torch.arange(keep, keep + len(ids))
+    for number, row in enumerate(rows):
+        start = width - len(row.new)
+        input_ids[number, start:] = torch.tensor(row.new)
+        mask[number, past - row.keep : past] = 1
+        mask[number, past + start :] = 1
+        position[number, start:] = torch.arange(row.keep, row.keep + len(row.new))
+    # Where nothing is kept there is nothing to stack.
+    cache = _kept(rows, past, width) if past else caches.fresh(engine.model)
     return forward(engine, cache, input_ids, mask, position)
+
+
+def _kept(rows: Sequence[_Row], past: int, room: int) -> Any:
+    """A cache of what rows keep, masked slots before the shorter, with room for tokens to come."""
+    cache = copy(rows[0].reading.cache)
+    cache.layers = [
+        caches.stacked(
+            [
+                caches.cropped(row.reading.cache.layers[k], len(row.reading.ids) - row.keep)
+                for row in rows
+            ],
+            past,
+            room,
+        )
+        for k in range(len(cache.layers))
+    ]
+    return cache

@@ -212,6 +212,9 @@ OTHER_LETTERS = (
     "rand\u03bfm",  # Greek
     "rand0m",
     "1ength_on|y",
+    "Iabel_prIor",
+    "\u1d04\u1d0f\u0274\ua731\u1d1b\u1d00\u0274\u1d1b",  # small capitals
+    "\u01a6andom",
     "c\u00f6nstant",
 )
 

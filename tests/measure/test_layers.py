@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+from faithshift_data.measure.attention import unread
 from faithshift_data.measure.engines import Sampling
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.extract import observe
 from faithshift_data.measure.shared_prefix import Prompts, continue_all, read
+from tests.measure.passes import passes
 from tests.measure.test_decoding import plainly
 from tests.tiny_model import write_tiny_model
 
@@ -23,7 +26,7 @@ PROMPTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["mistral", "gemma3_text"])
+@pytest.fixture(scope="module", params=["mistral", "gemma3_text", "gemma4_text"])
 def sliding(request, tmp_path_factory) -> TransformersEngine:
     folder = tmp_path_factory.mktemp("sliding")
     write_tiny_model(folder, architecture=request.param, window=WINDOW)
@@ -47,6 +50,20 @@ def test_rows_of_all_lengths_go_on_together(sliding, temperature: float) -> None
     assert sliding.complete(PROMPTS, range(5), sampling, known) == expected, "and once more"
 
 
+@torch.inference_mode()
+def test_attention_that_chooses_what_it_sees_still_chooses(tmp_path_factory) -> None:
+    folder = write_tiny_model(tmp_path_factory.mktemp("sparse"), architecture="deepseek_v32")
+    model = TransformersEngine(folder, attention="eager").model
+    ids = torch.randint(1, 200, (1, 30), generator=torch.manual_seed(0))
+    plain = model(ids).logits
+    with unread(model):
+        assert torch.allclose(model(ids).logits, plain, atol=1e-3)
+    for module in model.modules():
+        if hasattr(module, "index_topk"):
+            module.index_topk = 30
+    assert not torch.allclose(model(ids).logits, plain, atol=0.1), "all are seen"
+
+
 @pytest.fixture(scope="module")
 def hybrid(tmp_path_factory) -> TransformersEngine:
     folder = write_tiny_model(tmp_path_factory.mktemp("hybrid"), architecture="lfm2")
@@ -57,8 +74,10 @@ def test_rows_whose_states_cannot_be_stacked_go_on_batch_after_batch(hybrid) -> 
     prompts = ["xyzw", "qrst", "Why?", "1234", "8 + 3"]
     sampling = Sampling(6, 1.0, 0.9)
     plain = [plainly(hybrid, p, seed, sampling) for seed, p in enumerate(prompts)]
-    found = hybrid.complete(prompts, range(5), sampling)
+    with passes(hybrid) as seen:
+        found = hybrid.complete(prompts, range(5), sampling)
     assert found == [hybrid.completion(ids, sampling) for ids in plain]
+    assert [n for n, width in seen if width > 1] == [2, 2, 1], "whole batches are read"
 
 
 def test_such_states_cannot_be_cropped(hybrid) -> None:

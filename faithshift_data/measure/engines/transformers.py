@@ -90,7 +90,7 @@ class TransformersEngine(Tokenized):
         self.attention_temperature = attention_temperature
 
     def facts(self) -> dict[str, Any]:
-        """Arithmetic and attention; device and temperature where they are not the usual ones."""
+        """Arithmetic, attention where its weights are read; device and temperature if unusual."""
         facts = {"engine": self.name, "dtype": self.dtype, "attention": self.attention}
         if self.device != "cpu":
             facts["device"] = self.device
@@ -117,7 +117,8 @@ class TransformersEngine(Tokenized):
         encoded = [self.ids(prompt) for prompt in prompts]
         order = sorted(range(len(prompts)), key=lambda i: (len(encoded[i]), i))
         if known is None:
-            size = max(1, self.batch_size // READ)
+            joins = caches.is_movable(caches.fresh(self.model))
+            size = max(1, self.batch_size // READ) if joins else self.batch_size
             starts = (0, *range(self.batch_size, len(order), size), len(order))
             several = (order[slice(*span)] for span in pairwise(starts))
             parts = (self._read([encoded[i] for i in rows]) for rows in several if rows)
