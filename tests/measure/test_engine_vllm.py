@@ -16,6 +16,7 @@ HOME = "faithshift_data.measure.engines.vllm"
 OPEN = "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n<think>\n"
 
 ENDED: list[str] = []
+ON_A_CPU = [False]
 
 
 class StandIn:
@@ -64,7 +65,11 @@ def engine(monkeypatch):
     module = ModuleType("vllm")
     module.__version__, module.LLM = "0", StandIn
     module.SamplingParams = lambda **about: SimpleNamespace(**about)
+    machine = SimpleNamespace(is_cpu=lambda: ON_A_CPU[-1])
+    platforms = ModuleType("vllm.platforms")
+    platforms.current_platform = machine
     monkeypatch.setitem(sys.modules, "vllm", module)
+    monkeypatch.setitem(sys.modules, "vllm.platforms", platforms)
     monkeypatch.delitem(sys.modules, HOME, raising=False)
     yield engine_class("vllm")("folder", context=64)
     sys.modules.pop(HOME, None)
@@ -132,6 +137,13 @@ def test_its_process_ends_with_it(engine) -> None:
     del made
     gc.collect()
     assert ENDED == ["other"]
+
+
+@pytest.mark.parametrize(("on_a_cpu", "asked"), [(True, False), (False, None)])
+def test_on_a_cpu_no_prompt_is_read_in_two_parts(engine, monkeypatch, on_a_cpu, asked) -> None:
+    """Elsewhere that is for vLLM to say."""
+    monkeypatch.setattr(f"{__name__}.ON_A_CPU", [on_a_cpu])
+    assert engine_class("vllm")("folder").llm.options["enable_chunked_prefill"] is asked
 
 
 def test_a_folder_that_vllm_cannot_load_is_one_line(engine) -> None:
