@@ -17,9 +17,8 @@ from builders.measuring import line_after
 from builders.weights import Weights
 from faithshift_data.measure.engines.transformers import TransformersEngine
 from faithshift_data.measure.forced import SAMPLING, answer_line, read_answer
-from faithshift_data.measure.interventions import changed
 from faithshift_data.measure.shared_prefix import continue_from, read
-from faithshift_data.schema import Role
+from faithshift_data.schema import Role, changed
 from faithshift_data.withheld import need_labels
 
 

@@ -239,3 +239,10 @@ def stable_id(prefix: str, *parts: object) -> str:
     """
     text = "\x1f".join(str(part) for part in parts)
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def changed(original: str | None, forced: str | None) -> bool | None:
+    """Whether the answer moved; None (undefined) where either is not stated."""
+    if original is None or forced is None:
+        return None
+    return original != forced

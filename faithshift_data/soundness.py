@@ -11,7 +11,7 @@ import pyarrow as pa
 from faithshift_data.errors import InputError
 from faithshift_data.leakage import check_leakage, normalise
 from faithshift_data.problems import Problem
-from faithshift_data.schema import SPLITS, AnswerKind, Kind, Role
+from faithshift_data.schema import SPLITS, AnswerKind, Kind, Role, changed
 from faithshift_data.tables import ID, check_values
 
 Row = dict[str, Any]
@@ -214,7 +214,7 @@ def _intervention(row: Row, traces: Mapping[str, Row]) -> Iterator[Problem]:
     if row["changed"] is not None and (row["answer"] is None or not row["injection_verified"]):
         yield report("changed", "known without an answer to a verified injection", "null")
     elif row["changed"] is not None and trace is not None:
-        moved = None if trace["answer"] is None else trace["answer"] != row["answer"]
+        moved = changed(trace["answer"], row["answer"])
         if row["changed"] != moved:
             yield report(
                 "changed", "does not follow from the answers", _null(moved), row["changed"]

@@ -19,8 +19,7 @@ from builders.organisms.model import above_layer_0
 from builders.organisms.probes import inject, planned
 from builders.organisms.tracing import Row, layout_of, spans_of
 from builders.organisms.words import MODULUS, vocabulary
-from faithshift_data.measure.interventions import changed
-from faithshift_data.schema import AnswerStatus
+from faithshift_data.schema import AnswerStatus, changed
 
 
 @dataclass(frozen=True)

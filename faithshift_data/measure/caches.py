@@ -45,6 +45,11 @@ def fresh(model: Any) -> DynamicCache:
     return made
 
 
+def begun(model: Any, reading: Any, keep: int) -> Any:
+    """The cache of the first ``keep`` tokens of a reading; a fresh one where none are kept."""
+    return reading.upto(keep) if keep else fresh(model)
+
+
 def is_movable(cache: Any) -> bool:
     """Whether rows of it can be cropped and stacked; a state that sums up all tokens cannot."""
     return all(type(layer) in (*READ, Roomy) for layer in cache.layers)

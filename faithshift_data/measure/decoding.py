@@ -6,6 +6,7 @@ rounding), so that rows of many texts may go on together: a pass costs the model
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,7 @@ def decode(
     arriving = next(waiting, None)
     running: list[tuple[list[int], Rows]] = []
     new: list[list[int]] = []
+    begun: Any = prompts or defaultdict(str)
     uniform = _uniform(seeds if sampling.temperature else (), sampling).to(engine.device)
     while running or arriving is not None:
         n = sum(len(numbers) for numbers, _ in running)
@@ -122,15 +124,12 @@ def decode(
                 place
                 for place, number in enumerate(numbers)
                 if len(new[number]) < sampling.max_tokens
-                and not engine.ended(new[number], sampling, prompts[number] if prompts else "")
+                and not engine.ended(new[number], sampling, begun[number])
             ]
             if on:
                 left.append(([numbers[place] for place in on], rows.only(on), drawn[on]))
         running = [_pass(engine, left)] if left else []
-    return [
-        engine.completion(ids, sampling, prompts[number] if prompts else "")
-        for number, ids in enumerate(new)
-    ]
+    return [engine.completion(ids, sampling, begun[number]) for number, ids in enumerate(new)]
 
 
 def _pass(

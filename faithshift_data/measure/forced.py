@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from faithshift_data.answers import ExtractedAnswer, extract_answer
 from faithshift_data.errors import InputError
 from faithshift_data.measure.engines import Completion, Engine, Sampling
-from faithshift_data.measure.interventions import Probe, changed
-from faithshift_data.schema import AnswerKind, AnswerStatus
+from faithshift_data.measure.interventions import Probe
+from faithshift_data.schema import AnswerKind, AnswerStatus, changed
 
 if TYPE_CHECKING:
     from faithshift_data.measure.engines.transformers import TransformersEngine

@@ -110,10 +110,3 @@ def keep_words(text: str, fraction: float) -> str:
     for word in words[:count]:
         end = text.index(word, end) + len(word)
     return text[:end]
-
-
-def changed(original: str | None, forced: str | None) -> bool | None:
-    """Whether the answer moved; None (undefined) where either is not stated."""
-    if original is None or forced is None:
-        return None
-    return original != forced

@@ -165,8 +165,7 @@ def teacher_force(
     parts = anatomy(engine.model)
     given: dict[str, Any] = {"attention_mask": mask, "position_ids": position} if any(gaps) else {}
     keep = min(start.shared(recorders[0].ids), recorders[0].first) if start else 0
-    read = start.upto(keep) if start and keep else caches.fresh(engine.model)
-    given |= caches.given(parts.base, read)
+    given |= caches.given(parts.base, caches.begun(engine.model, start, keep))
     with listening(parts, on_state, on_attention):
         output = parts.base(input_ids=input_ids[:, keep:], use_cache=True, **given)
     found = [

@@ -82,7 +82,7 @@ def read(engine: TransformersEngine, text: str, start: Reading | None = None) ->
     """Pass over ``text`` once, or over what a reading that it starts from does not hold."""
     ids = engine.ids(text)
     keep = start.shared(ids) if start else 0
-    cache = start.upto(keep) if start and keep else caches.fresh(engine.model)
+    cache = caches.begun(engine.model, start, keep)
     new = torch.tensor([ids[keep:]], device=engine.device)
     base = engine.model.base_model
     with unread(engine.model):
@@ -115,7 +115,7 @@ class Prompts:
     def _read(self, ids: list[int]) -> Reading:
         near = max(self._known, key=lambda known: known.shared(ids), default=None)
         keep = near.shared(ids) if near else 0
-        cache = near.upto(keep) if near and keep else caches.fresh(self._engine.model)
+        cache = caches.begun(self._engine.model, near, keep)
         mask = torch.ones((1, len(ids)), dtype=torch.long)
         position = torch.arange(keep, len(ids))[None]
         with unread(self._engine.model):

@@ -12,11 +12,10 @@ from faithshift_data.measure.interventions import (
     FEATURE_SUBSET,
     LABEL_PROBES,
     Probe,
-    changed,
     keep_words,
 )
 from faithshift_data.reasoning import split_steps
-from faithshift_data.schema import Role
+from faithshift_data.schema import Role, changed
 
 TEXT = " One two three.\nFour five six  seven eight."
 REASONING = " First, we need to add 3 and 4.\nThat gives 7. So the answer is 7."
