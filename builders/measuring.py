@@ -68,8 +68,9 @@ def measure(model: Model, questions: Sequence[Question]) -> list[Measured | Exce
     except (ValueError, RuntimeError) as error:
         if len(questions) == 1:
             return [error]
-    # Alone, each fails for itself.
-    return [found for each in questions for found in measure(model, [each])]
+    # Parted until what fails does so alone.
+    middle = len(questions) // 2
+    return [*measure(model, questions[:middle]), *measure(model, questions[middle:])]
 
 
 def _measure(model: Model, questions: Sequence[Question]) -> list[Measured]:

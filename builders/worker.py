@@ -30,7 +30,7 @@ from faithshift_data.schema import LabelRule, Mode
 
 FULL_CONDITIONS = 2
 # Traces that are measured together: what is kept of each reading is some megabytes.
-TOGETHER = 8
+TOGETHER = 32
 
 
 class Worker:
