@@ -5,7 +5,7 @@ from __future__ import annotations
 from builders.presets import Preset
 
 # Processor seconds on one of two busy cores with the small model in float32 and up to 80 tokens.
-SCREEN_SECONDS, BUILD_SECONDS, TOKENS = 5.8, 40.0, 80
+SCREEN_SECONDS, BUILD_SECONDS, TOKENS = 4.3, 32.0, 80
 CORES = 2
 TRACES_AN_ITEM, GENERATIONS_AN_ITEM = 14, 7
 

@@ -50,7 +50,7 @@ def test_four_items_from_scratch_and_again_from_a_broken_build(tmp_path: Path) -
 def test_dry_run_prints_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--preset", "mini", "--dry-run"]) == 0
     lines = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
-    assert lines["candidates"] == "488" and int(lines["minutes"]) <= 150
+    assert lines["candidates"] == "488" and int(lines["minutes"]) <= 100
 
 
 @pytest.mark.parametrize(("flags", "warned"), [({"avx2"}, True), ({"avx512_bf16"}, False)])

@@ -100,4 +100,4 @@ def test_presets_are_read_strictly(tmp_path) -> None:
 
 def test_the_estimate_of_mini_is_within_its_limits() -> None:
     found = estimate(MINI)
-    assert found["items"] >= 300 and found["minutes"] <= 150
+    assert found["items"] >= 300 and found["minutes"] <= 100
