@@ -234,16 +234,8 @@ def _prefill(engine: TransformersEngine, rows: Sequence[_Row]) -> Rows:
 
 def _kept(rows: Sequence[_Row], past: int, room: int) -> Any:
     """A cache of what rows keep, masked slots before the shorter, with room for tokens to come."""
-    cache = copy(rows[0].reading.cache)
-    cache.layers = [
-        caches.stacked(
-            [
-                caches.cropped(row.reading.cache.layers[k], len(row.reading.ids) - row.keep)
-                for row in rows
-            ],
-            past,
-            room,
-        )
-        for k in range(len(cache.layers))
-    ]
+    parts = [row.reading.upto(row.keep) for row in rows]
+    cache = parts[0]
+    layers = zip(*(part.layers for part in parts), strict=True)
+    cache.layers = [caches.stacked(several, past, room) for several in layers]
     return cache
