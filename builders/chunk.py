@@ -26,7 +26,7 @@ from builders.weights import Weights
 from faithshift_data.atomic import canonical_json, json_sha256, write_bytes, write_text
 
 # Raise it with every change to what Worker does or a chunk holds: older chunks are redone.
-CODE_VERSION = 3
+CODE_VERSION = 4
 _UNREADABLE = (
     ValueError,
     KeyError,
